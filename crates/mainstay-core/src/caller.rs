@@ -1,0 +1,152 @@
+//! Who is calling, and what they may do.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What a caller may do. A tool's effect says which one it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    Read,
+    Write,
+    Execute,
+    Delete,
+    /// Deciding on other callers' consent requests.
+    Consent,
+    /// Everything.
+    Admin,
+}
+
+impl Scope {
+    pub const ALL: [Self; 6] = [Self::Read, Self::Write, Self::Execute, Self::Delete, Self::Consent, Self::Admin];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Execute => "execute",
+            Self::Delete => "delete",
+            Self::Consent => "consent",
+            Self::Admin => "admin",
+        }
+    }
+
+    fn bit(self) -> u8 {
+        1 << (self as u8)
+    }
+}
+
+/// A set of scopes.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    pub fn all() -> Self {
+        Scope::ALL.into_iter().collect()
+    }
+
+    /// Reads the space-separated form of OAuth; words that are not scopes of ours are left out.
+    pub fn parse(words: &str) -> Self {
+        words
+            .split_ascii_whitespace()
+            .filter_map(|word| Scope::ALL.into_iter().find(|scope| scope.as_str() == word))
+            .collect()
+    }
+
+    /// Admin holds every scope.
+    pub fn allows(self, scope: Scope) -> bool {
+        self.0 & (scope.bit() | Scope::Admin.bit()) != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL.into_iter().filter(move |scope| self.0 & scope.bit() != 0)
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(scopes.into_iter().fold(0, |set, scope| set | scope.bit()))
+    }
+}
+
+impl fmt::Display for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, scope) in self.iter().enumerate() {
+            if i > 0 {
+                f.write_str(" ")?;
+            }
+            f.write_str(scope.as_str())?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Scopes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Scopes({self})")
+    }
+}
+
+/// The identity everything is bound to: sessions, consents, idempotency keys, tasks, limits.
+///
+/// Issuer and subject together, so that a refreshed token is the same principal and two issuers never mix.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    /// The person at this machine, when the server runs without authentication.
+    pub fn local() -> Self {
+        Self("local".into())
+    }
+
+    pub fn new(issuer: &str, subject: &str) -> Self {
+        // The issuer is a URL and so has no space: the pair stays unambiguous whatever the subject holds.
+        Self(format!("{issuer} {subject}").into())
+    }
+
+    pub fn from_stored(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub principal: Principal,
+    pub scopes: Scopes,
+    /// Where the call came from; `None` on stdio.
+    pub ip: Option<IpAddr>,
+}
+
+impl Caller {
+    pub fn local(ip: Option<IpAddr>) -> Self {
+        Self { principal: Principal::local(), scopes: Scopes::all(), ip }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn admin_allows_everything_and_others_only_themselves() {
+        let admin: Scopes = [Scope::Admin].into_iter().collect();
+        assert!(Scope::ALL.into_iter().all(|scope| admin.allows(scope)));
+        let reader = Scopes::parse("read openid");
+        assert!(reader.allows(Scope::Read));
+        assert!(!reader.allows(Scope::Write));
+        assert_eq!(reader.to_string(), "read");
+    }
+}

@@ -1,0 +1,49 @@
+//! Time and fresh names, handed in so that tests decide them.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+pub trait Clock: Send + Sync + 'static {
+    fn now(&self) -> Timestamp;
+
+    fn now_ms(&self) -> i64 {
+        self.now().as_millisecond()
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::now()
+    }
+}
+
+/// A clock that stands still until it is told to move.
+#[derive(Debug)]
+pub struct ManualClock(Mutex<Timestamp>);
+
+impl ManualClock {
+    pub fn at_ms(ms: i64) -> Self {
+        Self(Mutex::new(Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *now = now.checked_add(by).unwrap_or(Timestamp::MAX);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+/// A name nobody can guess (122 random bits) and nobody has used.
+pub fn new_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}

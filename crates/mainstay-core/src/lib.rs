@@ -1,0 +1,32 @@
+//! The words of the domain.
+//!
+//! Nothing here does I/O and nothing here knows a wire format: a tool, a call and a reply mean the same on
+//! every transport. The crates above agree with each other by speaking these words.
+
+mod call;
+mod caller;
+mod clock;
+mod error;
+mod event;
+mod prompt;
+mod registry;
+mod reply;
+mod resource;
+pub mod schema;
+mod sink;
+mod tool;
+
+pub use call::{Answers, Call, Context, Outcome, Target};
+pub use caller::{Caller, Principal, Scope, Scopes};
+pub use clock::{Clock, ManualClock, SystemClock, new_id};
+pub use error::{Asked, Error, Kind, Result};
+pub use event::Event;
+pub use prompt::{Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Role};
+pub use registry::{Family, Page, Registry};
+pub use reply::{Annotations, Audience, Block, Reply, ResourceLink};
+pub use resource::{Body, Contents, ResourceInfo, ResourceTemplate, Resources};
+pub use sink::{Answer, AnswerAction, Level, Note, Question, Quiet, Sink};
+pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Tool, ToolInfo, erase};
+
+pub use futures::future::BoxFuture;
+pub use tokio_util::sync::CancellationToken;

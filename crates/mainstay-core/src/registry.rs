@@ -1,0 +1,279 @@
+//! The one table: what is declared here is what is listed and what is dispatched.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::tool::{AnyTool, Tool, ToolInfo, erase};
+use crate::{Caller, Prompt, PromptInfo, ResourceInfo, ResourceTemplate, Resources};
+
+/// Everything one family brings. Its list is the one place where a tool is added.
+#[derive(Default)]
+pub struct Family {
+    pub name: String,
+    pub tools: Vec<Arc<dyn AnyTool>>,
+    pub resources: Vec<Arc<dyn Resources>>,
+    pub prompts: Vec<Arc<dyn Prompt>>,
+    problems: Vec<Error>,
+}
+
+impl Family {
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Adds a tool. A schema that does not compile is reported when the registry is built.
+    pub fn tool<T: Tool>(mut self, tool: T) -> Self {
+        match erase(tool) {
+            Ok(tool) => self.tools.push(tool),
+            Err(error) => self.problems.push(error.with_detail(format!("{}/{}", T::SPEC.family, T::SPEC.verb))),
+        }
+        self
+    }
+
+    pub fn resources(mut self, shelf: impl Resources) -> Self {
+        self.resources.push(Arc::new(shelf));
+        self
+    }
+
+    pub fn prompt(mut self, prompt: impl Prompt) -> Self {
+        self.prompts.push(Arc::new(prompt));
+        self
+    }
+}
+
+/// One page of a list, and where the next begins.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    pub next: Option<String>,
+}
+
+/// Tools by name, resources by URI, prompts by name; every list in a stable order.
+#[derive(Default)]
+pub struct Registry {
+    tools: BTreeMap<String, Arc<dyn AnyTool>>,
+    spelled: HashMap<String, Arc<dyn AnyTool>>,
+    prompts: BTreeMap<String, Arc<dyn Prompt>>,
+    shelves: Vec<Arc<dyn Resources>>,
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Registry")
+            .field("tools", &self.tools.keys())
+            .field("prompts", &self.prompts.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    /// A name used twice, in any spelling, is an error: which of the two would answer must never depend on order.
+    pub fn new(families: Vec<Family>) -> Result<Self> {
+        let mut registry = Self::default();
+        for family in families {
+            if let Some(problem) = family.problems.into_iter().next() {
+                return Err(problem);
+            }
+            for tool in family.tools {
+                registry.add_tool(&tool)?;
+            }
+            for prompt in family.prompts {
+                let name = prompt.info().name;
+                if registry.prompts.insert(name.clone(), prompt).is_some() {
+                    return Err(Error::internal(format!("two prompts are called {name:?}")));
+                }
+            }
+            registry.shelves.extend(family.resources);
+        }
+        Ok(registry)
+    }
+
+    fn add_tool(&mut self, tool: &Arc<dyn AnyTool>) -> Result<()> {
+        let info = tool.info();
+        check_name(&info.listed)?;
+        let mut names = vec![info.listed.clone(), format!("{}/{}", info.name.family, info.name.verb)];
+        names.extend(info.spellings.iter().map(|(_, name)| name.clone()));
+        names.sort();
+        names.dedup();
+        for name in names {
+            if let Some(other) = self.spelled.insert(name.clone(), tool.clone()) {
+                return Err(Error::internal(format!(
+                    "two tools are called {name:?}: {:?} and {:?}",
+                    other.info().name,
+                    info.name
+                )));
+            }
+        }
+        self.tools.insert(info.listed.clone(), tool.clone());
+        Ok(())
+    }
+
+    /// Finds a tool by any of its spellings.
+    pub fn tool(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
+        self.spelled.get(name)
+    }
+
+    pub fn prompt(&self, name: &str) -> Option<&Arc<dyn Prompt>> {
+        self.prompts.get(name)
+    }
+
+    /// The shelf that answers for this URI.
+    pub fn shelf(&self, uri: &str) -> Option<&Arc<dyn Resources>> {
+        self.shelves.iter().find(|shelf| shelf.owns(uri))
+    }
+
+    pub fn shelves(&self) -> &[Arc<dyn Resources>] {
+        &self.shelves
+    }
+
+    pub fn all_tools(&self) -> impl Iterator<Item = &ToolInfo> {
+        self.tools.values().map(|tool| tool.info())
+    }
+
+    /// The tools this caller may call, in the order of their names.
+    pub fn tools_for(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<Page<Arc<dyn AnyTool>>> {
+        let allowed = self.tools.iter().filter(|(_, tool)| caller.scopes.allows(tool.info().effect.scope()));
+        page(allowed.map(|(name, tool)| (name.clone(), tool.clone())), cursor, limit)
+    }
+
+    pub fn prompts(&self, cursor: Option<&str>, limit: usize) -> Result<Page<PromptInfo>> {
+        page(self.prompts.iter().map(|(name, prompt)| (name.clone(), prompt.info())), cursor, limit)
+    }
+
+    pub fn resources(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceInfo>> {
+        let sorted: BTreeMap<_, _> =
+            self.shelves.iter().flat_map(|shelf| shelf.list()).map(|r| (r.uri.clone(), r)).collect();
+        page(sorted.into_iter(), cursor, limit)
+    }
+
+    pub fn templates(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceTemplate>> {
+        let sorted: BTreeMap<_, _> =
+            self.shelves.iter().flat_map(|shelf| shelf.templates()).map(|t| (t.uri.clone(), t)).collect();
+        page(sorted.into_iter(), cursor, limit)
+    }
+}
+
+/// The names every client accepts.
+fn check_name(name: &str) -> Result<()> {
+    let fits =
+        (1..=128).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.-".contains(&b));
+    if fits {
+        Ok(())
+    } else {
+        Err(Error::internal(format!("{name:?} cannot be a tool's name: use 1 to 128 of A-Z a-z 0-9 _ . -")))
+    }
+}
+
+/// Cuts one page out of a list ordered by key. The cursor is the last key seen, so a list that changes between two
+/// pages neither repeats nor skips what stayed.
+fn page<T>(sorted: impl Iterator<Item = (String, T)>, cursor: Option<&str>, limit: usize) -> Result<Page<T>> {
+    let after = cursor.map(decode_cursor).transpose()?;
+    let mut rest = sorted.skip_while(|(key, _)| after.as_ref().is_some_and(|after| key <= after));
+    let mut items = Vec::new();
+    let mut last = None;
+    for (key, item) in rest.by_ref().take(limit.max(1)) {
+        items.push(item);
+        last = Some(key);
+    }
+    let next = if rest.next().is_some() { last.as_deref().map(encode_cursor) } else { None };
+    Ok(Page { items, next })
+}
+
+fn encode_cursor(key: &str) -> String {
+    use std::fmt::Write as _;
+    key.bytes().fold(String::from("k"), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+fn decode_cursor(cursor: &str) -> Result<String> {
+    let wrong = || {
+        Error::invalid(format!(
+            "The cursor {cursor:?} is not one this server gave; leave it out to start from the beginning."
+        ))
+    };
+    let hex = cursor.strip_prefix('k').filter(|hex| hex.len() % 2 == 0 && hex.is_ascii()).ok_or_else(wrong)?;
+    let bytes = (0..hex.len())
+        .step_by(2)
+        .map(|i| u8::from_str_radix(&hex[i..i + 2], 16))
+        .collect::<Result<Vec<u8>, _>>()
+        .map_err(|_| wrong())?;
+    String::from_utf8(bytes).map_err(|_| wrong())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Context, Effect, Reply, Scope, Spec, Spelling};
+
+    struct Named<const N: usize>;
+
+    const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct NoArgs {}
+
+    impl<const N: usize> Tool for Named<N> {
+        const SPEC: Spec = Spec {
+            spellings: &[Spelling { dialect: "other", name: ["o.alpha", "o.beta", "o.gamma"][N] }],
+            ..Spec::new("test", NAMES[N], if N == 2 { Effect::Destroys } else { Effect::Reads })
+        };
+        type Args = NoArgs;
+        type Output = Reply;
+
+        async fn call(&self, _args: NoArgs, _context: &Context) -> Result<Reply> {
+            Ok(Reply::text(NAMES[N]))
+        }
+    }
+
+    fn all() -> Registry {
+        Registry::new(vec![Family::new("test").tool(Named::<2>).tool(Named::<0>).tool(Named::<1>)]).unwrap()
+    }
+
+    #[test]
+    fn pages_follow_in_order_and_end() {
+        let (registry, caller) = (all(), Caller::local(None));
+        let mut cursor = None;
+        let mut seen = Vec::new();
+        loop {
+            let page = registry.tools_for(&caller, cursor.as_deref(), 1).unwrap();
+            seen.extend(page.items.iter().map(|tool| tool.info().listed.clone()));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, ["test_alpha", "test_beta", "test_gamma"]);
+    }
+
+    #[test]
+    fn a_caller_sees_only_what_it_may_call() {
+        let mut caller = Caller::local(None);
+        caller.scopes = [Scope::Read].into_iter().collect();
+        assert_eq!(all().tools_for(&caller, None, 50).unwrap().items.len(), 2);
+    }
+
+    #[test]
+    fn every_spelling_finds_the_tool() {
+        let registry = all();
+        for name in ["test_beta", "test/beta", "o.beta"] {
+            assert_eq!(registry.tool(name).unwrap().info().name.verb, "beta", "{name}");
+        }
+        assert!(registry.tool("beta").is_none());
+    }
+
+    #[test]
+    fn a_name_used_twice_is_refused() {
+        let twice = Registry::new(vec![Family::new("a").tool(Named::<0>), Family::new("b").tool(Named::<0>)]);
+        assert!(twice.unwrap_err().detail.unwrap().contains("two tools are called"));
+    }
+
+    #[test]
+    fn a_cursor_of_somebody_else_is_refused() {
+        for cursor in ["x", "k0", "kzz", "kff", "k€€"] {
+            assert!(all().tools_for(&Caller::local(None), Some(cursor), 1).is_err(), "{cursor}");
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! What a tool is: a declaration, its arguments, its output, and the deed.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::schema::{self, Validator};
+use crate::{Context, Reply, Scope};
+
+/// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    Reads,
+    Writes,
+    Executes,
+    Destroys,
+}
+
+impl Effect {
+    pub const fn scope(self) -> Scope {
+        match self {
+            Self::Reads => Scope::Read,
+            Self::Writes => Scope::Write,
+            Self::Executes => Scope::Execute,
+            Self::Destroys => Scope::Delete,
+        }
+    }
+
+    /// Whether the call has to be on record before anybody is told that it happened.
+    pub const fn changes(self) -> bool {
+        !matches!(self, Self::Reads)
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::Writes => "writes",
+            Self::Executes => "executes",
+            Self::Destroys => "destroys",
+        }
+    }
+}
+
+/// How long a tool may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    Quick,
+    /// A client that can follow a task is given one instead of being kept waiting.
+    Long,
+}
+
+/// The name a tool has in one dialect, where it differs from `family_verb`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spelling {
+    pub dialect: &'static str,
+    pub name: &'static str,
+}
+
+/// A tool's declaration. Start from [`Spec::new`] and override with struct update.
+#[derive(Debug, Clone, Copy)]
+pub struct Spec {
+    pub family: &'static str,
+    pub verb: &'static str,
+    pub title: &'static str,
+    /// What it does and when to use it, for the model that reads the list.
+    pub description: &'static str,
+    pub effect: Effect,
+    /// Doing it twice is the same as doing it once.
+    pub idempotent: bool,
+    /// It reaches beyond this workspace.
+    pub open_world: bool,
+    pub pace: Pace,
+    pub tags: &'static [&'static str],
+    pub spellings: &'static [Spelling],
+}
+
+impl Spec {
+    pub const fn new(family: &'static str, verb: &'static str, effect: Effect) -> Self {
+        Self {
+            family,
+            verb,
+            title: "",
+            description: "",
+            effect,
+            idempotent: matches!(effect, Effect::Reads),
+            open_world: false,
+            pace: Pace::Quick,
+            tags: &[],
+            spellings: &[],
+        }
+    }
+}
+
+/// What a tool is made of. One file per tool; its family's list names it once.
+pub trait Tool: Send + Sync + 'static {
+    const SPEC: Spec;
+    type Args: DeserializeOwned + JsonSchema + Send;
+    type Output: Output;
+
+    fn call(&self, args: Self::Args, context: &Context) -> impl Future<Output = Result<Self::Output>> + Send;
+}
+
+/// What a tool may return: a value with a schema, or a [`Reply`] put together by hand.
+pub trait Output: Send {
+    fn schema() -> Option<Map<String, Value>>;
+    fn into_reply(self) -> Result<Reply>;
+}
+
+impl Output for Reply {
+    fn schema() -> Option<Map<String, Value>> {
+        None
+    }
+
+    fn into_reply(self) -> Result<Reply> {
+        Ok(self)
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send> Output for T {
+    fn schema() -> Option<Map<String, Value>> {
+        let mut schema = schema::of::<T>();
+        schema.insert("type".into(), "object".into());
+        Some(schema)
+    }
+
+    fn into_reply(self) -> Result<Reply> {
+        serde_json::to_value(self).map(Reply::structured).map_err(Error::internal)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name {
+    pub family: String,
+    pub verb: String,
+}
+
+/// What the registry knows of a tool, whether it is ours or an upstream server's.
+#[derive(Debug, Clone)]
+pub struct ToolInfo {
+    pub name: Name,
+    /// The name on the standard endpoint.
+    pub listed: String,
+    pub title: String,
+    pub description: String,
+    pub effect: Effect,
+    pub idempotent: bool,
+    pub open_world: bool,
+    pub pace: Pace,
+    pub tags: Vec<String>,
+    pub spellings: Vec<(String, String)>,
+    pub input_schema: Arc<Map<String, Value>>,
+    pub output_schema: Option<Arc<Map<String, Value>>>,
+}
+
+impl ToolInfo {
+    fn of<T: Tool>() -> Self {
+        let spec = T::SPEC;
+        let spelled = |dialect: &str| spec.spellings.iter().find(|s| s.dialect == dialect).map(|s| s.name.to_owned());
+        Self {
+            listed: spelled("mcp").unwrap_or_else(|| format!("{}_{}", spec.family, spec.verb)),
+            name: Name { family: spec.family.into(), verb: spec.verb.into() },
+            title: spec.title.into(),
+            description: spec.description.into(),
+            effect: spec.effect,
+            idempotent: spec.idempotent,
+            open_world: spec.open_world,
+            pace: spec.pace,
+            tags: spec.tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            spellings: spec.spellings.iter().map(|s| (s.dialect.to_owned(), s.name.to_owned())).collect(),
+            input_schema: Arc::new(schema::of_args::<T::Args>()),
+            output_schema: T::Output::schema().map(Arc::new),
+        }
+    }
+}
+
+/// A tool whose types have been erased: what the registry holds and the road calls.
+pub trait AnyTool: Send + Sync + 'static {
+    fn info(&self) -> &ToolInfo;
+
+    /// Holds the arguments against the schema, before any policy is asked and anything is recorded.
+    fn check(&self, args: &Value) -> Result<()>;
+
+    /// `args` have passed [`AnyTool::check`].
+    fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>>;
+}
+
+struct Erased<T> {
+    tool: T,
+    info: ToolInfo,
+    validator: Validator,
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn info(&self) -> &ToolInfo {
+        &self.info
+    }
+
+    fn check(&self, args: &Value) -> Result<()> {
+        self.validator.check(args)
+    }
+
+    fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
+        Box::pin(async move {
+            // The schema comes from the same type, so what is left for serde to refuse are the limits a schema
+            // cannot say (a number past u64, a bad enum in a flattened struct).
+            let args = serde_json::from_value(args)
+                .map_err(|error| Error::invalid(format!("The arguments are not valid. {error}")))?;
+            self.tool.call(args, context).await?.into_reply()
+        })
+    }
+}
+
+/// Turns a typed tool into what a family's list holds. Fails only if its schema does not compile.
+pub fn erase<T: Tool>(tool: T) -> Result<Arc<dyn AnyTool>> {
+    let info = ToolInfo::of::<T>();
+    let validator = Validator::new(&info.input_schema)?;
+    Ok(Arc::new(Erased { tool, info, validator }))
+}

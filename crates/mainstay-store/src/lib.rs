@@ -1,0 +1,20 @@
+//! Storage verbs, each a whole deed, on two engines that pass one conformance suite.
+//!
+//! Only this crate knows SQL. The engine is chosen by URL when the program runs: `sqlite:PATH` or `postgres://…`.
+//! Every write goes through one writer that groups commits, and is on disk when its future resolves.
+
+mod audit;
+mod consent;
+mod error;
+mod idempotency;
+mod nonce;
+mod oauth;
+mod session;
+
+pub use audit::{AuditEntry, AuditLog, AuditQuery, AuditRow, Fault, Head, Phase, Verdict};
+pub use consent::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Taken};
+pub use error::{Result, StoreError};
+pub use idempotency::{Begin, Begun, Idempotency};
+pub use nonce::Nonces;
+pub use oauth::{Client, NewRefresh, OAuth, Refresh, Rotation};
+pub use session::{Session, Sessions};
