@@ -44,6 +44,24 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Self; 15] = [
+        Self::Invalid,
+        Self::Unknown,
+        Self::NotFound,
+        Self::Denied,
+        Self::Unauthorized,
+        Self::ConsentRequired,
+        Self::RateLimited,
+        Self::Conflict,
+        Self::TooLarge,
+        Self::Unavailable,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::Unsupported,
+        Self::InputRequired,
+        Self::Internal,
+    ];
+
     /// The word used in logs, metrics and audit rows.
     pub const fn as_str(self) -> &'static str {
         match self {

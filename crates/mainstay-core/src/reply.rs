@@ -1,6 +1,6 @@
 //! What a tool gives back.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Body;
@@ -33,14 +33,14 @@ impl Reply {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Audience {
     User,
     Assistant,
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Annotations {
     pub audience: Vec<Audience>,
     /// 0 (may be left out) to 1 (must be read).
@@ -48,7 +48,8 @@ pub struct Annotations {
     pub last_modified: Option<jiff::Timestamp>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Block {
     Text {
         text: String,
@@ -89,7 +90,7 @@ impl Block {
     }
 }
 
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceLink {
     pub uri: String,
     pub name: String,

@@ -4,7 +4,8 @@ use futures::future::BoxFuture;
 
 use crate::{Context, Result};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Body {
     Text(String),
     Bytes(Vec<u8>),

@@ -14,10 +14,33 @@ pub fn of<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = match generator.into_root_schema_for::<T>().to_value() {
         Value::Object(schema) => schema,
         // `true` and `false` are schemas too, but never those of a tool's arguments.
-        _ => Map::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };
     schema.remove("title");
+    spell_out(&mut schema);
     schema
+}
+
+/// Writes `{}` for `true` where a property may be anything: older clients know only schemas that are objects.
+fn spell_out(schema: &mut Map<String, Value>) {
+    for (key, value) in schema.iter_mut() {
+        match value {
+            Value::Object(named) if key == "properties" || key == "$defs" => {
+                for property in named.values_mut() {
+                    if *property == Value::Bool(true) {
+                        *property = json!({});
+                    }
+                    if let Value::Object(property) = property {
+                        spell_out(property);
+                    }
+                }
+            }
+            Value::Object(inner) => spell_out(inner),
+            Value::Bool(true) if key == "items" => *value = json!({}),
+            Value::Array(list) => list.iter_mut().filter_map(Value::as_object_mut).for_each(spell_out),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
 }
 
 /// The schema of a tool's arguments: an object that takes no argument it does not know.

@@ -35,8 +35,6 @@ pub enum Note {
         stream: &'static str,
         text: String,
     },
-    /// The connection carrying this call's stream may be dropped now and resumed later by the client.
-    Pause,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +59,7 @@ pub enum AnswerAction {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub action: AnswerAction,
+    /// For a form what was filled in; for a sample and for roots the client's whole result; for a page nothing.
     pub value: Value,
 }
 

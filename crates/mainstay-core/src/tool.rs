@@ -52,9 +52,13 @@ impl Effect {
 /// How long a tool may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
+    /// It says nothing on its way, neither progress nor log, and asks nothing: its reply needs no stream.
+    Instant,
     Quick,
-    /// A client that can follow a task is given one instead of being kept waiting.
+    /// A client that can follow a task is given one as soon as the call turns out to take time.
     Long,
+    /// Only as a task: a client that cannot follow one is refused.
+    Task,
 }
 
 /// The name a tool has in one dialect, where it differs from `family_verb`.

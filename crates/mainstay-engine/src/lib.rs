@@ -1,1 +1,161 @@
+//! The engine: what happens to every call, whoever makes it and however it arrives.
 
+mod digest;
+mod events;
+mod gate;
+mod metrics;
+mod policy;
+mod road;
+mod session;
+mod settings;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwap;
+use mainstay_core::{Call, Clock, Context, Event, Registry, Result, ToolInfo};
+use mainstay_store::Store;
+
+pub use events::Events;
+pub use gate::Lane;
+pub use metrics::Metrics;
+pub use policy::consent::CONSENT_KEY;
+pub use settings::{ConsentSettings, EngineSettings, Quota, RateSettings};
+
+use gate::Gate;
+use policy::consent::ConsentPolicy;
+use policy::rate::RateLimits;
+
+/// A handle to the one engine; cloning it is cheap.
+#[derive(Clone)]
+pub struct Engine(Arc<Parts>);
+
+struct Parts {
+    settings: EngineSettings,
+    registry: ArcSwap<Registry>,
+    store: Store,
+    clock: Arc<dyn Clock>,
+    started: Instant,
+    gate: Gate,
+    rate: RateLimits,
+    consent: ConsentPolicy,
+    metrics: Metrics,
+    events: Events,
+    announce: Arc<dyn Fn(Event) + Send + Sync>,
+}
+
+impl Engine {
+    pub fn new(settings: EngineSettings, registry: Registry, store: Store, clock: Arc<dyn Clock>) -> Self {
+        let events = Events::default();
+        let announcer = events.clone();
+        Self(Arc::new(Parts {
+            gate: Gate::new(&settings),
+            rate: RateLimits::new(&settings.rate),
+            consent: ConsentPolicy::new(settings.consent.clone()),
+            settings,
+            registry: ArcSwap::from_pointee(registry),
+            store,
+            clock,
+            started: Instant::now(),
+            metrics: Metrics::default(),
+            events,
+            announce: Arc::new(move |event| announcer.publish(event)),
+        }))
+    }
+
+    pub fn settings(&self) -> &EngineSettings {
+        &self.0.settings
+    }
+
+    pub fn registry(&self) -> arc_swap::Guard<Arc<Registry>> {
+        self.0.registry.load()
+    }
+
+    /// Puts another table in place of the one in use; calls under way finish with the old one.
+    pub fn replace_registry(&self, registry: Registry) {
+        self.0.registry.store(Arc::new(registry));
+        for event in [Event::ToolsChanged, Event::PromptsChanged, Event::ResourcesChanged] {
+            self.events().publish(event);
+        }
+    }
+
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.0.clock
+    }
+
+    pub fn events(&self) -> &Events {
+        &self.0.events
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub fn uptime(&self) -> Duration {
+        self.0.started.elapsed()
+    }
+
+    /// Whether a call of this tool waits for a person first.
+    pub fn asks_first(&self, tool: &ToolInfo) -> bool {
+        self.consent().needed(&tool.listed, tool.effect)
+    }
+
+    /// A share of the calls for one new connection.
+    pub fn lane(&self) -> Lane {
+        self.0.gate.lane()
+    }
+
+    /// The metrics as Prometheus reads them.
+    pub fn render_metrics(&self) -> Result<String> {
+        let metrics = self.metrics();
+        metrics.in_flight.set(i64::try_from(self.gate().running()).unwrap_or(i64::MAX));
+        metrics.store_queue.set(i64::try_from(self.store().queued()).unwrap_or(i64::MAX));
+        metrics.render(self.uptime())
+    }
+
+    /// Counts the sessions a transport holds.
+    pub fn sessions_open(&self, count: usize) {
+        self.metrics().sessions.set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Whether the server can do its work: the store answers.
+    pub async fn healthy(&self) -> Result<()> {
+        Ok(self.store().ping().await?)
+    }
+
+    /// Forgets what has expired. Called now and then by the binary.
+    pub async fn sweep(&self) -> Result<()> {
+        self.rate().sweep();
+        self.store().sweep(self.clock().now_ms()).await?;
+        Ok(())
+    }
+
+    /// Stops taking calls, lets the running ones finish, and leaves everything on disk. Says whether all finished.
+    pub async fn shut_down(&self) -> bool {
+        let all = self.gate().drain(Duration::from_secs(self.settings().drain_seconds)).await;
+        if let Err(error) = self.store().close().await {
+            tracing::error!(%error, "the store did not close cleanly");
+        }
+        all
+    }
+
+    fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    fn gate(&self) -> &Gate {
+        &self.0.gate
+    }
+
+    fn rate(&self) -> &RateLimits {
+        &self.0.rate
+    }
+
+    fn consent(&self) -> &ConsentPolicy {
+        &self.0.consent
+    }
+
+    fn context(&self, call: &mut Call) -> Context {
+        Context::new(call, self.0.clock.clone(), self.0.announce.clone())
+    }
+}

@@ -1,1 +1,45 @@
+//! Transports. This crate turns bytes into calls of the engine and the engine's outcomes into bytes; what a call may
+//! do is decided behind it, the same for every transport.
 
+mod http;
+mod mcp;
+mod settings;
+mod stdio;
+
+use mainstay_core::Error;
+use mainstay_engine::Engine;
+
+pub use http::{Access, Bound, Route, bind};
+pub use settings::{AuthSettings, ServerSettings};
+pub use stdio::serve_stdio;
+
+/// What the server says of itself.
+#[derive(Debug, Clone)]
+pub struct About {
+    pub version: &'static str,
+    /// For the model: what this server is for and how to use it well.
+    pub instructions: String,
+}
+
+/// Why a server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: std::net::SocketAddr, source: std::io::Error },
+    #[error(
+        "refusing to listen on {0} without authentication: anybody on the network could use it. Listen on 127.0.0.1, or set [server.auth]"
+    )]
+    PublicWithoutAuth(std::net::SocketAddr),
+    #[error("cannot use the keys in {path}: {reason}")]
+    Keys { path: String, reason: String },
+    #[error("{0:?} cannot be an allowed host or origin: {1}")]
+    Allowed(String, &'static str),
+    #[error(transparent)]
+    Engine(#[from] Error),
+}
+
+/// Everything a connection needs to serve the standard protocol.
+pub(crate) async fn standard(engine: &Engine, about: &About) -> Result<std::sync::Arc<mcp::Shared>, Error> {
+    let key = engine.secret("request-state").await?;
+    Ok(std::sync::Arc::new(mcp::Shared::new(engine.clone(), about, &key)?))
+}

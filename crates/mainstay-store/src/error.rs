@@ -2,7 +2,7 @@
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The URL names no engine we have, or cannot be read.
     #[error("{0}")]
@@ -19,6 +19,21 @@ pub enum StoreError {
     /// More writes are waiting than the store will hold.
     #[error("the store has too many writes waiting")]
     Overloaded,
+}
+
+impl StoreError {
+    pub(crate) fn failed(why: impl std::fmt::Display) -> Self {
+        Self::Failed(why.to_string())
+    }
+
+    pub(crate) fn open(why: impl std::fmt::Display) -> Self {
+        Self::Open(why.to_string())
+    }
+
+    /// Not an `impl From`: the driver's types stay inside this crate.
+    pub(crate) fn from_driver(error: &sqlx::Error) -> Self {
+        if matches!(error, sqlx::Error::PoolClosed) { Self::Closed } else { Self::failed(error) }
+    }
 }
 
 impl From<StoreError> for mainstay_core::Error {

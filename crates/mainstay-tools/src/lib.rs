@@ -1,1 +1,65 @@
+//! The tool families. Each has a folder; each folder has a list; a tool is a file and one line of that list.
 
+mod server;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use mainstay_core::{Error, Family, Result};
+
+/// What the families are built from.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    pub version: &'static str,
+    pub workspace: PathBuf,
+    pub store: &'static str,
+    pub started: Instant,
+}
+
+/// Every family there is, in the order they are listed.
+pub const FAMILIES: [&str; 1] = ["server"];
+
+/// The families asked for, or all of them. A name that is none of ours is an error: a typing mistake must not turn
+/// into a server without tools.
+pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
+    if let Some(unknown) = wanted.iter().find(|name| !FAMILIES.contains(&name.as_str())) {
+        return Err(Error::invalid(format!(
+            "There is no tool family {unknown:?}; there are: {}.",
+            FAMILIES.join(", ")
+        )));
+    }
+    let all = vec![server::family(setup)];
+    Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup() -> Setup {
+        Setup { version: "0", workspace: ".".into(), store: "sqlite", started: Instant::now() }
+    }
+
+    #[test]
+    fn the_list_of_names_is_the_list_of_families() {
+        let names: Vec<_> = families(&setup(), &[]).unwrap().into_iter().map(|family| family.name).collect();
+        assert_eq!(names, FAMILIES);
+    }
+
+    #[test]
+    fn every_tool_is_told_in_words_and_belongs_to_its_family() {
+        for family in families(&setup(), &[]).unwrap() {
+            for tool in &family.tools {
+                let info = tool.info();
+                assert_eq!(info.name.family, family.name);
+                assert!(!info.title.is_empty() && info.description.len() > 40, "{}", info.listed);
+            }
+        }
+    }
+
+    #[test]
+    fn a_family_that_is_not_there_is_refused_by_name() {
+        let refused = families(&setup(), &["fils".to_owned()]).err().unwrap();
+        assert!(refused.public.contains("fils") && refused.public.contains("server"));
+    }
+}

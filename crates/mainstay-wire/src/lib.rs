@@ -1,1 +1,3 @@
+//! What travels over a transport, as data. Nothing here reads or writes a socket.
 
+pub mod jsonrpc;

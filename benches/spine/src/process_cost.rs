@@ -1,0 +1,81 @@
+//! What a process costs the machine, read from `/proc`.
+
+use std::fs;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+/// The unit of processor time in `/proc`; Linux fixes it at 100 a second for programs, whatever the kernel's own tick.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Memory {
+    /// Everything resident, pages shared with other processes included.
+    pub(crate) rss_bytes: u64,
+    /// The same with shared pages divided among those who share them.
+    pub(crate) pss_bytes: u64,
+}
+
+impl Memory {
+    pub(crate) fn of(pid: u32) -> Result<Self> {
+        let path = format!("/proc/{pid}/smaps_rollup");
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        let kibibytes = |key: &str| -> Result<u64> {
+            text.lines()
+                .find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
+                .with_context(|| format!("{path} has no {key}"))?
+                .parse()
+                .with_context(|| format!("{path}: {key} is not a number"))
+        };
+        Ok(Self { rss_bytes: kibibytes("Rss:")? * 1024, pss_bytes: kibibytes("Pss:")? * 1024 })
+    }
+}
+
+/// Processor time spent so far, in seconds: by the server, by this program, and by everything on the machine.
+#[derive(Clone, Copy)]
+pub(crate) struct ProcessorTime {
+    server: f64,
+    generator: f64,
+    machine: f64,
+}
+
+impl ProcessorTime {
+    pub(crate) fn now(server: u32) -> Result<Self> {
+        Ok(Self {
+            server: of_process(&format!("/proc/{server}/stat"))?,
+            generator: of_process("/proc/self/stat")?,
+            machine: of_machine()?,
+        })
+    }
+
+    pub(crate) fn server_since(self, earlier: Self) -> f64 {
+        self.server - earlier.server
+    }
+
+    /// What neither the server nor this program used: other people's work, which disturbs the figures.
+    pub(crate) fn others_since(self, earlier: Self) -> f64 {
+        let ours = self.server_since(earlier) + self.generator - earlier.generator;
+        (self.machine - earlier.machine - ours).max(0.0)
+    }
+}
+
+fn of_process(path: &str) -> Result<f64> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    // The program's name stands in brackets and may itself hold spaces, so count from the closing one.
+    let after_name = text.rsplit_once(')').context("no process name in its stat")?.1;
+    ticks(after_name.split_whitespace().skip(11).take(2))
+}
+
+/// User, nice and system time. Interrupts are left out: on loopback they are the load's own, yet no process's.
+fn of_machine() -> Result<f64> {
+    let text = fs::read_to_string("/proc/stat").context("cannot read /proc/stat")?;
+    ticks(text.split_whitespace().skip(1).take(3))
+}
+
+fn ticks<'a>(fields: impl Iterator<Item = &'a str>) -> Result<f64> {
+    let mut sum = 0.0;
+    for field in fields {
+        sum += field.parse::<f64>()?;
+    }
+    Ok(sum / TICKS_PER_SECOND)
+}

@@ -1,0 +1,82 @@
+//! What the spine has promised, held against what this run has measured. Nothing here fails the run: figures depend on
+//! the machine, and whoever reads them judges.
+
+use serde::Serialize;
+
+use crate::results::{
+    BARE_RMCP, Cell, EVERYTHING, MAINSTAY, MAINSTAY_SESSION, MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, Results,
+};
+
+const MOST_IDLE_MEGABYTES: f64 = 35.0;
+
+#[derive(Serialize)]
+pub(crate) struct Target {
+    pub(crate) what: String,
+    pub(crate) wanted: String,
+    /// `None` when a server the target speaks of was left out of the run.
+    pub(crate) measured: Option<f64>,
+    pub(crate) reached: Option<bool>,
+}
+
+impl Target {
+    fn at_least(what: String, least: f64, measured: Option<f64>) -> Self {
+        Self { what, wanted: format!("≥ {least}"), measured, reached: measured.map(|measured| measured >= least) }
+    }
+
+    fn at_most(what: String, most: f64, measured: Option<f64>) -> Self {
+        Self { what, wanted: format!("≤ {most}"), measured, reached: measured.map(|measured| measured <= most) }
+    }
+}
+
+pub(crate) fn judge(results: &Results) -> Vec<Target> {
+    let mut targets = Vec::new();
+    let each = ["1 connection", "32 connections"].into_iter().zip([1, 32]);
+    let rate = |over, under, connections| {
+        let ratio = Cell::ratio(&results.http, over, under, connections);
+        ratio.map(|ratio| ratio.median)
+    };
+    for (with, connections) in each.clone() {
+        targets.push(Target::at_least(
+            format!("calls per second, mainstay / bare rmcp, {with}"),
+            0.85,
+            rate(MAINSTAY, BARE_RMCP, connections),
+        ));
+    }
+    for (with, connections) in each.clone() {
+        targets.push(Target::at_least(
+            format!("calls per second, mainstay / server-everything, {with}"),
+            15.0,
+            rate(MAINSTAY, EVERYTHING, connections),
+        ));
+    }
+    for (with, connections) in each {
+        targets.push(Target::at_most(
+            format!("calls per second, stateless / session, {with}"),
+            1.5,
+            rate(MAINSTAY, MAINSTAY_SESSION, connections),
+        ));
+    }
+    for server in [MAINSTAY_STDIO, MAINSTAY_STDIO_NEW] {
+        targets.push(Target::at_most(
+            format!("start to first answer, {server} / server-everything"),
+            0.05,
+            results.start_ratio(server).map(|ratio| ratio.median),
+        ));
+    }
+    for server in ["mainstay serve", MAINSTAY_STDIO] {
+        targets.push(Target::at_most(
+            format!("idle memory (RSS) of {server}, MB"),
+            MOST_IDLE_MEGABYTES,
+            results.idle_memory(server).map(|memory| megabytes(memory.rss_bytes)),
+        ));
+    }
+    targets
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a process does not reach the 8 petabytes from which on it would lose a byte"
+)]
+pub(crate) fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}

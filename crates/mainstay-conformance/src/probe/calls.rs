@@ -1,0 +1,72 @@
+//! Probes of the call itself: what goes in, who asks, what comes back.
+
+use mainstay_core::{Context, Effect, Result, Scope, Spec, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::probe;
+use crate::NoArgs;
+use crate::questions::{action, form};
+
+#[derive(Deserialize, Serialize, JsonSchema)]
+pub(crate) struct Text {
+    text: String,
+}
+
+pub(crate) struct Echo;
+
+impl Tool for Echo {
+    const SPEC: Spec = probe("echo", Effect::Reads, "Returns the text it is given.");
+    type Args = Text;
+    type Output = Text;
+
+    async fn call(&self, args: Text, _context: &Context) -> Result<Text> {
+        Ok(args)
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Identity {
+    principal: String,
+    scopes: Vec<Scope>,
+    session: Option<String>,
+    request_id: String,
+}
+
+pub(crate) struct Whoami;
+
+impl Tool for Whoami {
+    const SPEC: Spec = probe("whoami", Effect::Reads, "Returns who is calling, as the server sees it.");
+    type Args = NoArgs;
+    type Output = Identity;
+
+    async fn call(&self, _args: NoArgs, context: &Context) -> Result<Identity> {
+        Ok(Identity {
+            principal: context.caller.principal.to_string(),
+            scopes: context.caller.scopes.iter().collect(),
+            session: context.session.as_deref().map(str::to_owned),
+            request_id: context.request_id.to_string(),
+        })
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Told {
+    action: &'static str,
+    /// What was filled in; nothing if the question was declined
+    content: Option<Map<String, Value>>,
+}
+
+pub(crate) struct Ask;
+
+impl Tool for Ask {
+    const SPEC: Spec = probe("ask", Effect::Reads, "Asks for a word and returns the answer.");
+    type Args = NoArgs;
+    type Output = Told;
+
+    async fn call(&self, _args: NoArgs, context: &Context) -> Result<Told> {
+        let answer = context.ask("word", form("Say a word.", "word", "string")).await?;
+        Ok(Told { action: action(&answer), content: answer.value.as_object().cloned() })
+    }
+}

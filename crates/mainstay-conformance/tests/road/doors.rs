@@ -1,0 +1,244 @@
+//! Who gets in: names, origins and tokens, on every route of the router's own table.
+
+use std::path::Path;
+
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use mainstay_server::{Access, Route};
+use serde_json::{Value, json};
+
+use crate::program::{Reply, Server, modern, run};
+
+const ISSUER: &str = "https://issuer.example";
+const AUDIENCE: &str = "https://mainstay.example/mcp";
+
+fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> Reply {
+    let mut http = server.connect();
+    if route != Route::Mcp {
+        return http.send(&format!("GET {}", route.path()), headers, b"").unwrap();
+    }
+    let mut all = vec![
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/list"),
+    ];
+    all.extend(headers);
+    http.send("POST /mcp", &all, modern(1, "tools/list", json!({})).to_string().as_bytes()).unwrap()
+}
+
+#[test]
+fn a_foreign_host_or_origin_is_refused_on_every_route() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let (own, port) = (server.address.to_string(), server.address.port());
+    let own_origin = format!("http://{own}");
+    let localhost = format!("localhost:{port}");
+    for route in Route::ALL {
+        for headers in [vec![("Host", own.as_str())], vec![("Host", &localhost), ("Origin", &own_origin)]] {
+            let status = knock(&server, route, &headers).status;
+            assert!(
+                status == 200 || (status == 404 && route.access() == Access::Everybody),
+                "{route:?} {headers:?}: {status}"
+            );
+        }
+        let hosts = [
+            "evil.example".to_owned(),
+            format!("evil.example:{port}"),
+            format!("0.0.0.0:{port}"),
+            format!("localhost.:{port}"),
+            "localhost:1".to_owned(),
+            "localhost".to_owned(),
+        ];
+        for host in &hosts {
+            assert_eq!(knock(&server, route, &[("Host", host)]).status, 403, "{route:?} Host {host}");
+        }
+        let origins = [
+            "null".to_owned(),
+            "http://evil.example".to_owned(),
+            format!("https://{own}"),
+            format!("http://localhost.:{port}"),
+            "http://localhost:1".to_owned(),
+            format!("http://0.0.0.0:{port}"),
+        ];
+        for origin in &origins {
+            assert_eq!(
+                knock(&server, route, &[("Host", &own), ("Origin", origin)]).status,
+                403,
+                "{route:?} Origin {origin}"
+            );
+        }
+        assert!(
+            matches!(knock(&server, route, &[("Host", &own), ("Host", &own)]).status, 400 | 403),
+            "{route:?} two Hosts"
+        );
+        assert_eq!(
+            knock(&server, route, &[("Host", &own), ("Origin", &own_origin), ("Origin", &own_origin)]).status,
+            403,
+            "{route:?} two Origins"
+        );
+    }
+}
+
+struct Issuer {
+    key: EncodingKey,
+    jwk: Value,
+}
+
+impl Issuer {
+    fn new(id: &str) -> Self {
+        let pkcs8 = Ed25519KeyPair::generate_pkcs8(&aws_lc_rs::rand::SystemRandom::new()).unwrap();
+        let pair = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap();
+        let x = BASE64URL.encode(pair.public_key().as_ref());
+        let jwk = json!({"kty": "OKP", "crv": "Ed25519", "kid": id, "alg": "EdDSA", "use": "sig", "x": x});
+        Self { key: EncodingKey::from_ed_der(pkcs8.as_ref()), jwk }
+    }
+
+    fn token(&self, change: &Value) -> String {
+        let mut claims =
+            json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "scope": "read write", "exp": 4_000_000_000_u64});
+        claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        let header =
+            Header { kid: Some(self.jwk["kid"].as_str().unwrap().to_owned()), ..Header::new(Algorithm::EdDSA) };
+        encode(&header, &claims, &self.key).unwrap()
+    }
+}
+
+fn with_auth(data: &Path, issuer: &Issuer) -> Server {
+    std::fs::write(data.join("keys.json"), json!({"keys": [issuer.jwk]}).to_string()).unwrap();
+    let config = format!(
+        "[server.auth]\nissuer = {ISSUER:?}\naudience = {AUDIENCE:?}\nkeys = {:?}\n",
+        data.join("keys.json").to_str().unwrap()
+    );
+    std::fs::write(data.join("config.toml"), config).unwrap();
+    Server::start(data, &["--config", data.join("config.toml").to_str().unwrap()])
+}
+
+#[test]
+fn every_route_refuses_every_bad_token_unless_it_is_on_the_public_list() {
+    let data = tempfile::tempdir().unwrap();
+    let (issuer, stranger) = (Issuer::new("a"), Issuer::new("a"));
+    let server = with_auth(data.path(), &issuer);
+    let none = format!(
+        "{}.{}.",
+        BASE64URL.encode(r#"{"alg":"none","typ":"JWT"}"#),
+        issuer.token(&json!({})).split('.').nth(1).unwrap()
+    );
+    let shared = {
+        let key = EncodingKey::from_secret(issuer.jwk["x"].as_str().unwrap().as_bytes());
+        let claims =
+            json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "scope": "admin", "exp": 4_000_000_000_u64});
+        encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap()
+    };
+    let good = issuer.token(&json!({}));
+    let bad = [
+        ("no token", None),
+        ("garbage", Some("Bearer garbage".to_owned())),
+        ("another scheme", Some(format!("Basic {good}"))),
+        ("alg none", Some(format!("Bearer {none}"))),
+        ("a shared secret made of the public key", Some(format!("Bearer {shared}"))),
+        ("wrong audience", Some(format!("Bearer {}", issuer.token(&json!({"aud": "https://other.example"}))))),
+        ("no audience", Some(format!("Bearer {}", issuer.token(&json!({"aud": null}))))),
+        ("expired", Some(format!("Bearer {}", issuer.token(&json!({"exp": 1_000_000}))))),
+        ("never expires", Some(format!("Bearer {}", issuer.token(&json!({"exp": null}))))),
+        ("not yet valid", Some(format!("Bearer {}", issuer.token(&json!({"nbf": 3_900_000_000_u64}))))),
+        ("another issuer", Some(format!("Bearer {}", issuer.token(&json!({"iss": "https://evil.example"}))))),
+        ("nobody", Some(format!("Bearer {}", issuer.token(&json!({"sub": null}))))),
+        ("another's signature", Some(format!("Bearer {}", stranger.token(&json!({}))))),
+    ];
+    let own = server.address.to_string();
+    for route in Route::ALL {
+        for (what, token) in &bad {
+            let mut headers = vec![("Host", own.as_str())];
+            headers.extend(token.as_deref().map(|token| ("Authorization", token)));
+            let reply = knock(&server, route, &headers);
+            match route.access() {
+                Access::Token => {
+                    assert_eq!(reply.status, 401, "{route:?} {what}");
+                    let challenge = reply.header("www-authenticate").unwrap();
+                    assert!(
+                        challenge.contains("https://mainstay.example/.well-known/oauth-protected-resource"),
+                        "{challenge}"
+                    );
+                }
+                Access::Everybody => assert_eq!(reply.status, 200, "{route:?} {what}"),
+            }
+        }
+        let bearer = format!("Bearer {good}");
+        assert_eq!(knock(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status, 200, "{route:?}");
+    }
+    let twice = knock(
+        &server,
+        Route::Mcp,
+        &[("Host", &own), ("Authorization", &format!("Bearer {good}")), ("Authorization", "Bearer x")],
+    );
+    assert_eq!(twice.status, 401);
+    let metadata = knock(&server, Route::Metadata, &[("Host", &own)]).message();
+    assert_eq!((&metadata["resource"], &metadata["authorization_servers"][0]), (&json!(AUDIENCE), &json!(ISSUER)));
+}
+
+#[test]
+fn scopes_decide_what_is_listed_and_what_is_called() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let reader = format!("Bearer {}", issuer.token(&json!({"scope": "read"})));
+    let token = [("Authorization", reader.as_str())];
+    let mut http = server.connect();
+    let listed = http.request("tools/list", json!({}), &token).unwrap().message();
+    let names: Vec<_> =
+        listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"probe_echo") && !names.contains(&"probe_append"));
+    let call = json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}});
+    let refused = http.request("tools/call", call, &token).unwrap().message();
+    assert_eq!(refused["result"]["isError"], true);
+    assert_eq!(refused["result"]["_meta"]["io.mainstay/error"]["kind"], "denied");
+    assert!(!data.path().join("probe/a").exists());
+}
+
+#[test]
+fn a_session_is_bound_to_the_principal_that_opened_it() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let bearer = |who: &str| format!("Bearer {}", issuer.token(&json!({"sub": who})));
+    let (alice, bob) = (bearer("alice"), bearer("bob"));
+    let mut http = server.connect();
+    let opened = http.post(&[("Authorization", &alice)], crate::program::initialize(1).to_string().as_bytes()).unwrap();
+    let session = opened.header("mcp-session-id").unwrap().to_owned();
+    assert!(session.len() >= 32, "{session}");
+    let ping = br#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let as_bob = [("Authorization", bob.as_str()), ("Mcp-Session-Id", session.as_str())];
+    assert_eq!(http.post(&as_bob, ping).unwrap().status, 404);
+    let host = server.address.to_string();
+    let delete = |http: &mut crate::program::Http, who: &str| {
+        http.send("DELETE /mcp", &[("Host", &host), ("Authorization", who), ("Mcp-Session-Id", &session)], b"")
+            .unwrap()
+            .status
+    };
+    assert_eq!(delete(&mut http, &bob), 404);
+    let get = [
+        ("Host", host.as_str()),
+        ("Accept", "text/event-stream"),
+        ("Authorization", &bob),
+        ("Mcp-Session-Id", &session),
+    ];
+    assert_eq!(http.send("GET /mcp", &get, b"").unwrap().status, 404);
+    // A refreshed token is the same person.
+    let renewed = format!("Bearer {}", issuer.token(&json!({"exp": 4_000_000_001_u64})));
+    let as_alice = [("Authorization", renewed.as_str()), ("Mcp-Session-Id", session.as_str())];
+    assert_eq!(http.post(&as_alice, ping).unwrap().status, 200);
+    assert_eq!(delete(&mut http, &alice), 202);
+    assert_eq!(http.post(&as_alice, ping).unwrap().status, 404);
+}
+
+#[test]
+fn a_public_address_without_authentication_is_refused_at_start() {
+    let data = tempfile::tempdir().unwrap();
+    let (code, _, error) = run(data.path(), &["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("refusing to listen on 0.0.0.0:0 without authentication"), "{error}");
+}

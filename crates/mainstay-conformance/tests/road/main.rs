@@ -1,0 +1,9 @@
+//! The real program, driven from outside over its real transports.
+#![expect(clippy::disallowed_methods, reason = "these tests start the program they test")]
+
+mod bad_input;
+mod doors;
+mod killed;
+mod policy;
+mod program;
+mod sessions;

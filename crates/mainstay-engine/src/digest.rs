@@ -1,0 +1,80 @@
+//! One digest for equal arguments, however their keys were ordered.
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of the canonical form, in hex.
+pub(crate) fn of(value: &Value) -> String {
+    let mut hasher = Sha256::new();
+    feed(value, &mut hasher);
+    hex(&hasher.finalize())
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)] as char);
+        text.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+    text
+}
+
+/// Every part carries its kind and length, so that no two values share a form.
+fn feed(value: &Value, hasher: &mut Sha256) {
+    match value {
+        Value::Null => hasher.update(b"n"),
+        Value::Bool(true) => hasher.update(b"t"),
+        Value::Bool(false) => hasher.update(b"f"),
+        Value::Number(number) => feed_text(b"#", &number.to_string(), hasher),
+        Value::String(text) => feed_text(b"s", text, hasher),
+        Value::Array(items) => {
+            hasher.update(b"[");
+            for item in items {
+                feed(item, hasher);
+            }
+            hasher.update(b"]");
+        }
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(key, _)| *key);
+            hasher.update(b"{");
+            for (key, value) in fields {
+                feed_text(b"k", key, hasher);
+                feed(value, hasher);
+            }
+            hasher.update(b"}");
+        }
+    }
+}
+
+fn feed_text(kind: &[u8], text: &str, hasher: &mut Sha256) {
+    hasher.update(kind);
+    hasher.update((text.len() as u64).to_be_bytes());
+    hasher.update(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn equal_values_have_equal_digests_and_others_do_not() {
+        let ordered: Value = serde_json::from_str(r#"{"a":1,"b":[true,null]}"#).unwrap();
+        let turned: Value = serde_json::from_str(r#"{"b":[true,null],"a":1}"#).unwrap();
+        assert_eq!(of(&ordered), of(&turned));
+        let different = [
+            json!({"a": "b"}),
+            json!({"ab": ""}),
+            json!(["a", "b"]),
+            json!([["a"], "b"]),
+            json!("1"),
+            json!(1),
+            json!([]),
+            json!({}),
+        ];
+        let digests: std::collections::HashSet<_> = different.iter().map(of).collect();
+        assert_eq!(digests.len(), different.len());
+    }
+}

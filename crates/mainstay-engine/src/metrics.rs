@@ -1,0 +1,79 @@
+//! What the operator can watch, in Prometheus' text form.
+
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use mainstay_core::{Error, Result};
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CallLabels {
+    /// A tool's or prompt's name, or `resources/read`: never what a caller made up.
+    target: String,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TargetLabel {
+    target: String,
+}
+
+type Seconds = Family<TargetLabel, Histogram, fn() -> Histogram>;
+
+pub struct Metrics {
+    registry: Registry,
+    calls: Family<CallLabels, Counter>,
+    seconds: Seconds,
+    audit_gaps: Counter,
+    pub(crate) in_flight: Gauge,
+    pub(crate) sessions: Gauge,
+    pub(crate) store_queue: Gauge,
+    uptime: Gauge<f64, AtomicU64>,
+}
+
+/// 50 µs to 100 s: a call that only reads memory, and one that builds a project.
+fn buckets() -> Histogram {
+    Histogram::new([0.000_05, 0.000_2, 0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 100.0])
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("mainstay");
+        let calls = Family::default();
+        let seconds = Seconds::new_with_constructor(buckets);
+        let (audit_gaps, in_flight, sessions) = (Counter::default(), Gauge::default(), Gauge::default());
+        let (store_queue, uptime) = (Gauge::default(), Gauge::<f64, AtomicU64>::default());
+        registry.register("calls", "Calls by target and outcome", calls.clone());
+        registry.register_with_unit("call_duration", "Time from arrival to reply", Unit::Seconds, seconds.clone());
+        registry.register("audit_gaps", "Reads that could not be recorded", audit_gaps.clone());
+        registry.register("calls_in_flight", "Calls running now", in_flight.clone());
+        registry.register("sessions", "Sessions open on this server", sessions.clone());
+        registry.register("store_queue", "Writes waiting for the disk", store_queue.clone());
+        registry.register_with_unit("uptime", "Time since the server started", Unit::Seconds, uptime.clone());
+        Self { registry, calls, seconds, audit_gaps, in_flight, sessions, store_queue, uptime }
+    }
+}
+
+impl Metrics {
+    pub(crate) fn call(&self, target: &str, outcome: &'static str, took: Duration) {
+        self.calls.get_or_create(&CallLabels { target: target.to_owned(), outcome }).inc();
+        self.seconds.get_or_create(&TargetLabel { target: target.to_owned() }).observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn audit_gap(&self) {
+        self.audit_gaps.inc();
+    }
+
+    pub(crate) fn render(&self, uptime: Duration) -> Result<String> {
+        self.uptime.set(uptime.as_secs_f64());
+        let mut text = String::new();
+        encode(&mut text, &self.registry).map_err(Error::internal)?;
+        Ok(text)
+    }
+}

@@ -1,0 +1,17 @@
+//! May this caller do this kind of thing at all?
+
+use mainstay_core::{Caller, Effect, Error, Result};
+use serde_json::json;
+
+pub(crate) fn allow(caller: &Caller, effect: Effect) -> Result<()> {
+    let needed = effect.scope();
+    if caller.scopes.allows(needed) {
+        return Ok(());
+    }
+    Err(Error::denied(format!(
+        "This call needs the scope {:?}; the token has {:?}.",
+        needed.as_str(),
+        caller.scopes.to_string()
+    ))
+    .with_data(json!({ "required_scope": needed.as_str() })))
+}

@@ -1,0 +1,262 @@
+//! The one road of a call. Every transport and every dialect comes through here; there is no other way to a tool.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use mainstay_core::{
+    AnyTool, BoxFuture, Call, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result, Target,
+};
+use serde_json::{Value, json};
+
+use crate::policy::idempotency::{self, Claim, Entry};
+use crate::policy::record::Record;
+use crate::policy::scope;
+use crate::{Engine, Lane, digest};
+
+impl Engine {
+    /// Takes one call from its arrival to its record.
+    pub async fn call(&self, call: Call, lane: &Lane) -> Result<Outcome> {
+        let _ticket = self.gate().enter(lane, &call.cancel).await?;
+        let deed = Deed::find(self, &call.target)?;
+        if !deed.effect().changes() {
+            return self.travel(call, deed).await;
+        }
+        // What changes something is finished and recorded even if the one who asked for it has gone: the transport may
+        // drop this future at any moment, but not the task.
+        let hurry = call.cancel.clone().drop_guard();
+        let engine = self.clone();
+        let result = tokio::spawn(async move { engine.travel(call, deed).await }).await;
+        hurry.disarm();
+        result.unwrap_or_else(|error| Err(Error::internal(error)))
+    }
+
+    async fn travel(&self, mut call: Call, deed: Deed) -> Result<Outcome> {
+        let args = take_args(&mut call.target);
+        let args_digest = digest::of(&args);
+        let mut record = Record::open(self, &call, deed.label(), deed.metric(), deed.effect(), args_digest.clone());
+        let result = self.walk(&mut call, &deed, args, &args_digest, &mut record).await;
+        record.end(self, result).await
+    }
+
+    /// The road itself: each rule is asked once, in this order, and the first that says no ends it.
+    async fn walk(
+        &self,
+        call: &mut Call,
+        deed: &Deed,
+        args: Value,
+        args_digest: &str,
+        record: &mut Record,
+    ) -> Result<Outcome> {
+        deed.check(&args)?;
+        scope::allow(&call.caller, deed.effect())?;
+        self.rate().admit(&call.caller, deed.label())?;
+        let claim = match self.claim(call, deed, args_digest).await? {
+            Entry::Replay(result) => return result,
+            Entry::Go(claim) => claim,
+        };
+        let context = self.context(call);
+        if let Err(refusal) = self.clear(&context, deed, &args, args_digest, record).await {
+            self.release(claim).await?;
+            return Err(refusal);
+        }
+        let result = self.run(deed, args, &context, self.deadline(call, deed)).await;
+        self.settle(claim, &result).await?;
+        result
+    }
+
+    /// Takes the idempotency key, if the call has one and can use it.
+    async fn claim(&self, call: &Call, deed: &Deed, args_digest: &str) -> Result<Entry> {
+        let asked = idempotency::Asked {
+            principal: call.caller.principal.as_str(),
+            key: call.idempotency_key.as_deref().filter(|_| deed.effect().changes()),
+            target: deed.label(),
+            args_digest,
+            now_ms: self.clock().now_ms(),
+            hours: self.settings().idempotency_hours,
+        };
+        idempotency::begin(self.store().idempotency(), asked).await
+    }
+
+    /// The last that can refuse: a person's consent, and the record that has to be there first.
+    async fn clear(
+        &self,
+        context: &Context,
+        deed: &Deed,
+        args: &Value,
+        args_digest: &str,
+        record: &mut Record,
+    ) -> Result<()> {
+        if self.consent().needed(deed.label(), deed.effect()) {
+            self.consent()
+                .obtain(self.store().consents(), context, deed.label(), deed.effect(), args, args_digest)
+                .await?;
+        }
+        record.begin(self).await
+    }
+
+    /// Runs the deed: within its deadline, stoppable, and without taking the server down if it panics.
+    async fn run(&self, deed: &Deed, args: Value, context: &Context, deadline: Duration) -> Result<Outcome> {
+        let work = AssertUnwindSafe(deed.perform(args, context)).catch_unwind();
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
+            () = self.gate().over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
+            done = tokio::time::timeout(deadline, work) => match done {
+                Ok(Ok(result)) => result,
+                Ok(Err(panic)) => Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref())))),
+                Err(_) => Err(Error::new(Kind::TimedOut, format!("The call took longer than {} s and was stopped.", deadline.as_secs_f64()))),
+            },
+        }
+    }
+
+    fn deadline(&self, call: &Call, deed: &Deed) -> Duration {
+        let limit = match deed.pace() {
+            Pace::Instant | Pace::Quick => self.settings().deadline_seconds,
+            Pace::Long | Pace::Task => self.settings().long_deadline_seconds,
+        };
+        let limit = Duration::from_secs(limit);
+        call.deadline.map_or(limit, |wish| wish.min(limit))
+    }
+
+    async fn release(&self, claim: Option<Claim>) -> Result<()> {
+        match claim {
+            Some(claim) => claim.abandon(self.store().idempotency()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the outcome under the key, unless the call only asked a question and is to be made again.
+    async fn settle(&self, claim: Option<Claim>, result: &Result<Outcome>) -> Result<()> {
+        match claim {
+            Some(claim) if asks(result) => claim.abandon(self.store().idempotency()).await,
+            Some(claim) => claim.finish(self.store().idempotency(), result).await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn asks(result: &Result<Outcome>) -> bool {
+    result.as_ref().is_err_and(|error| error.kind == Kind::InputRequired)
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}
+
+/// What a target turned out to be.
+enum Deed {
+    Tool(Arc<dyn AnyTool>),
+    Resource { shelf: Arc<dyn Resources>, uri: String },
+    Prompt { prompt: Arc<dyn Prompt>, name: String },
+}
+
+impl Deed {
+    fn find(engine: &Engine, target: &Target) -> Result<Self> {
+        let registry = engine.registry();
+        match target {
+            Target::Tool { name, .. } => match registry.tool(name) {
+                Some(tool) => Ok(Self::Tool(tool.clone())),
+                None => Err(Error::unknown(format!("There is no tool called {name:?}."))),
+            },
+            Target::Resource { uri } => match registry.shelf(uri) {
+                Some(shelf) => Ok(Self::Resource { shelf: shelf.clone(), uri: uri.clone() }),
+                None => {
+                    Err(Error::not_found(format!("There is no resource {uri:?}.")).with_data(json!({ "uri": uri })))
+                }
+            },
+            Target::Prompt { name, .. } => match registry.prompt(name) {
+                Some(prompt) => Ok(Self::Prompt { prompt: prompt.clone(), name: name.clone() }),
+                None => Err(Error::unknown(format!("There is no prompt called {name:?}."))),
+            },
+        }
+    }
+
+    fn effect(&self) -> Effect {
+        match self {
+            Self::Tool(tool) => tool.info().effect,
+            Self::Resource { .. } | Self::Prompt { .. } => Effect::Reads,
+        }
+    }
+
+    fn pace(&self) -> Pace {
+        match self {
+            Self::Tool(tool) => tool.info().pace,
+            Self::Resource { .. } | Self::Prompt { .. } => Pace::Quick,
+        }
+    }
+
+    /// The name in the record, and the one policies are keyed on, whichever spelling the caller used.
+    fn label(&self) -> &str {
+        match self {
+            Self::Tool(tool) => &tool.info().listed,
+            Self::Resource { uri, .. } => uri,
+            Self::Prompt { name, .. } => name,
+        }
+    }
+
+    /// The name in the metrics, where a URI a caller made up must not become a time series.
+    fn metric(&self) -> Arc<str> {
+        match self {
+            Self::Tool(tool) => tool.info().listed.as_str().into(),
+            Self::Resource { .. } => "resources/read".into(),
+            Self::Prompt { .. } => "prompts/get".into(),
+        }
+    }
+
+    fn check(&self, args: &Value) -> Result<()> {
+        match self {
+            Self::Tool(tool) => tool.check(args),
+            Self::Resource { .. } => Ok(()),
+            Self::Prompt { prompt, name } => check_prompt(prompt.as_ref(), name, args),
+        }
+    }
+
+    fn perform<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Outcome>> {
+        Box::pin(async move {
+            match self {
+                Self::Tool(tool) => tool.call(args, context).await.map(Outcome::Reply),
+                Self::Resource { shelf, uri } => shelf.read(uri, context).await.map(Outcome::Contents),
+                Self::Prompt { prompt, .. } => {
+                    let args = serde_json::from_value(args).map_err(Error::internal)?;
+                    prompt.render(&args, context).await.map(Outcome::Prompt)
+                }
+            }
+        })
+    }
+}
+
+/// A target's arguments as one value, for the digest and the rules. A tool may be called without any.
+fn take_args(target: &mut Target) -> Value {
+    match target {
+        Target::Tool { args, .. } if args.is_null() => Value::Object(serde_json::Map::new()),
+        Target::Tool { args, .. } => args.take(),
+        Target::Resource { uri } => Value::String(std::mem::take(uri)),
+        Target::Prompt { args, .. } => {
+            std::mem::take(args).into_iter().map(|(name, value)| (name, Value::String(value))).collect()
+        }
+    }
+}
+
+/// Every required argument is there and none is made up; all problems at once, as for tools.
+fn check_prompt(prompt: &dyn Prompt, name: &str, args: &Value) -> Result<()> {
+    let declared = prompt.info().arguments;
+    let missing = declared
+        .iter()
+        .filter(|a| a.required && args.get(&a.name).is_none())
+        .map(|a| format!("{} is required", a.name));
+    let given = args.as_object().into_iter().flatten().map(|(key, _)| key);
+    let surplus = given
+        .filter(|key| declared.iter().all(|a| a.name != **key))
+        .map(|key| format!("{key} is not an argument of it"));
+    let problems: Vec<String> = missing.chain(surplus).collect();
+    if problems.is_empty() {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("The prompt {name:?} cannot be made: {}.", problems.join("; "))))
+}

@@ -1,0 +1,62 @@
+//! Sessions of the older protocol versions, bound to the principal that opened them.
+
+use std::time::Duration;
+
+use mainstay_core::{Error, Principal, Result, new_id};
+use mainstay_store::Session;
+
+use crate::Engine;
+
+impl Engine {
+    /// Keeps a session so that any replica can go on with it.
+    pub async fn open_session(
+        &self,
+        id: &str,
+        principal: &Principal,
+        dialect: &str,
+        state: String,
+        life: Duration,
+    ) -> Result<()> {
+        let now = self.clock().now_ms();
+        let session = Session {
+            id: id.to_owned(),
+            principal: principal.to_string(),
+            dialect: dialect.to_owned(),
+            state,
+            created_ms: now,
+            expires_ms: now.saturating_add(millis(life)),
+        };
+        Ok(self.store().sessions().open(session).await?)
+    }
+
+    /// A session is found only by the principal it belongs to: to anybody else it does not exist.
+    pub async fn find_session(&self, id: &str, principal: &Principal) -> Result<Option<Session>> {
+        let found = self.store().sessions().find(id, self.clock().now_ms()).await?;
+        Ok(found.filter(|session| session.principal == principal.as_str()))
+    }
+
+    pub async fn extend_session(&self, id: &str, life: Duration) -> Result<bool> {
+        let until = self.clock().now_ms().saturating_add(millis(life));
+        Ok(self.store().sessions().extend(id, until).await?)
+    }
+
+    pub async fn close_session(&self, id: &str) -> Result<()> {
+        self.store().sessions().close(id).await.map(drop).map_err(Error::from)
+    }
+
+    /// A key that is made once and then the same for every replica and after every restart.
+    pub async fn secret(&self, name: &str) -> Result<Vec<u8>> {
+        let candidate = format!("{}{}", new_id(), new_id()).into_bytes();
+        Ok(self.store().secrets().secret(name, candidate).await?)
+    }
+
+    /// Accepts a thing that may be used once, such as the state a client hands back with its answers.
+    pub async fn use_once(&self, nonce: &str, life: Duration) -> Result<bool> {
+        let until = self.clock().now_ms().saturating_add(millis(life));
+        Ok(self.store().nonces().claim(nonce, until).await?)
+    }
+}
+
+fn millis(life: Duration) -> i64 {
+    i64::try_from(life.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,89 @@
+//! The engine's section of the configuration.
+
+use std::collections::BTreeMap;
+
+use mainstay_core::Effect;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Limits, deadlines and consent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineSettings {
+    /// Calls one connection may have running; further ones wait their turn.
+    pub in_flight_per_connection: u32,
+    /// Calls one connection may have waiting; further ones are refused.
+    pub queue_per_connection: u32,
+    /// Calls running at once, from all connections together.
+    pub in_flight: u32,
+    /// Seconds a call may take.
+    pub deadline_seconds: u64,
+    /// Seconds a call of a tool that is known to take long may take.
+    pub long_deadline_seconds: u64,
+    /// Seconds calls are given to finish when the server stops.
+    pub drain_seconds: u64,
+    /// Hours an idempotency key is remembered.
+    pub idempotency_hours: u32,
+    pub rate: RateSettings,
+    pub consent: ConsentSettings,
+}
+
+impl Default for EngineSettings {
+    fn default() -> Self {
+        Self {
+            in_flight_per_connection: 128,
+            queue_per_connection: 1024,
+            in_flight: 2048,
+            deadline_seconds: 120,
+            long_deadline_seconds: 3600,
+            drain_seconds: 30,
+            idempotency_hours: 24,
+            rate: RateSettings::default(),
+            consent: ConsentSettings::default(),
+        }
+    }
+}
+
+/// How often a client may call. Nothing is limited unless it is written here.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RateSettings {
+    /// All calls of one client together.
+    pub per_client: Option<Quota>,
+    /// Calls of one tool by one client, by the tool's name.
+    pub per_tool: BTreeMap<String, Quota>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quota {
+    /// How many calls…
+    #[schemars(range(min = 1))]
+    pub calls: u32,
+    /// …in how many seconds. Unused calls add up to `calls`, never more.
+    #[serde(default = "minute")]
+    #[schemars(range(min = 1))]
+    pub seconds: u32,
+}
+
+fn minute() -> u32 {
+    60
+}
+
+/// Which calls a person has to approve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConsentSettings {
+    /// Effects that need approval before the call runs.
+    pub required_for: Vec<Effect>,
+    /// Tools that need approval whatever their effect, by name.
+    pub required_for_tools: Vec<String>,
+    /// Minutes an approval, or the request for one, is good for.
+    pub minutes: u32,
+}
+
+impl Default for ConsentSettings {
+    fn default() -> Self {
+        Self { required_for: vec![Effect::Destroys], required_for_tools: Vec::new(), minutes: 30 }
+    }
+}

@@ -1,0 +1,201 @@
+//! Is this request really meant for this server? A web page the person happens to have open can send requests to any
+//! port of their machine, under any name that resolves to it; it cannot forge the Host and Origin headers.
+
+use std::net::SocketAddr;
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::header::{AsHeaderName, HOST, ORIGIN};
+use http::uri::Authority;
+use http::{HeaderMap, StatusCode, Uri};
+
+use crate::{ServerSettings, StartError};
+
+pub(crate) struct Guard {
+    hosts: Vec<Host>,
+    /// Lower-case `scheme://host:port`.
+    origins: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Host {
+    name: String,
+    /// `None` takes any port: behind a proxy the outer port is not ours to know.
+    port: Option<u16>,
+}
+
+impl Guard {
+    pub(crate) fn new(listening: SocketAddr, settings: &ServerSettings) -> Result<Self, StartError> {
+        let port = Some(listening.port());
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter().chain([bracketed(listening)]);
+        let mut hosts: Vec<Host> = own.map(|name| Host { name, port }).collect();
+        let mut origins: Vec<String> =
+            hosts.iter().map(|host| format!("http://{}:{}", host.name, listening.port())).collect();
+        for allowed in &settings.allowed_hosts {
+            let wrong = || StartError::Allowed(allowed.clone(), "write it as host or host:port");
+            let authority: Authority = allowed.parse().map_err(|_| wrong())?;
+            hosts.push(Host { name: authority.host().to_ascii_lowercase(), port: authority.port_u16() });
+        }
+        for allowed in &settings.allowed_origins {
+            let origin = origin(allowed)
+                .ok_or_else(|| StartError::Allowed(allowed.clone(), "write it as scheme://host:port"))?;
+            origins.push(origin);
+        }
+        Ok(Self { hosts, origins })
+    }
+
+    pub(crate) async fn check(&self, request: Request, next: Next) -> Response {
+        match self.judge(request.uri(), request.headers()) {
+            Ok(()) => next.run(request).await,
+            Err(reason) => (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
+        }
+    }
+
+    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
+        let host = one(headers, HOST)?;
+        let named = host.or_else(|| uri.authority().map(Authority::as_str)).ok_or("the Host header is missing")?;
+        if !self.is_own(named) {
+            return Err(
+                "this server is not known by the name in the Host header; add it to allowed_hosts if it should be",
+            );
+        }
+        match one(headers, ORIGIN)? {
+            None => Ok(()),
+            Some(from) if origin(from).is_some_and(|from| self.origins.contains(&from)) => Ok(()),
+            Some(_) => Err("pages of this Origin may not call this server; add it to allowed_origins if they should"),
+        }
+    }
+
+    fn is_own(&self, named: &str) -> bool {
+        let Ok(authority) = named.parse::<Authority>() else { return false };
+        if named.contains('@') {
+            return false;
+        }
+        let name = authority.host().to_ascii_lowercase();
+        let port = authority.port_u16().unwrap_or(80);
+        self.hosts.iter().any(|host| host.name == name && host.port.is_none_or(|own| own == port))
+    }
+}
+
+/// The one value of a header; two of them are an attempt to be read in two ways.
+pub(crate) fn one(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, &'static str> {
+    let mut values = headers.get_all(name).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    if values.next().is_some() {
+        return Err("a header that decides who may call came twice");
+    }
+    value.to_str().map(Some).map_err(|_| "a header that decides who may call is not readable")
+}
+
+fn bracketed(address: SocketAddr) -> String {
+    match address {
+        SocketAddr::V4(v4) => v4.ip().to_string(),
+        SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
+    }
+}
+
+/// `scheme://host:port` in one spelling; `null` and everything else that is no origin is `None`.
+fn origin(text: &str) -> Option<String> {
+    let uri: Uri = text.parse().ok()?;
+    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
+    let bare = uri.path_and_query().is_none_or(|rest| rest.as_str() == "/")
+        && !text.ends_with('/')
+        && !authority.as_str().contains('@');
+    let port = authority.port_u16().or(match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    })?;
+    bare.then(|| format!("{scheme}://{}:{port}", authority.host()).to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judge(hosts: &[&str], origins: &[&str]) -> bool {
+        let settings = ServerSettings {
+            allowed_hosts: vec!["box.example".into(), "other.example:9000".into()],
+            allowed_origins: vec!["https://app.example".into()],
+            ..ServerSettings::default()
+        };
+        let guard = Guard::new(SocketAddr::from(([127, 0, 0, 1], 8099)), &settings).unwrap();
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(HOST, host.parse().unwrap());
+        }
+        for origin in origins {
+            headers.append(ORIGIN, origin.parse().unwrap());
+        }
+        guard.judge(&Uri::from_static("/mcp"), &headers).is_ok()
+    }
+
+    #[test]
+    fn the_servers_own_names_pass() {
+        for host in [
+            "127.0.0.1:8099",
+            "localhost:8099",
+            "LOCALHOST:8099",
+            "[::1]:8099",
+            "box.example",
+            "box.example:1",
+            "other.example:9000",
+        ] {
+            assert!(judge(&[host], &[]), "{host}");
+        }
+        for origin in
+            ["http://localhost:8099", "http://127.0.0.1:8099", "https://app.example", "https://app.example:443"]
+        {
+            assert!(judge(&["localhost:8099"], &[origin]), "{origin}");
+        }
+    }
+
+    #[test]
+    fn every_other_host_is_refused() {
+        let foreign = [
+            "evil.example",
+            "localhost",
+            "localhost:80",
+            "localhost:9000",
+            "localhost.:8099",
+            "0.0.0.0:8099",
+            "127.0.0.2:8099",
+            "localhost:8099@evil.example",
+            "user@localhost:8099",
+            "other.example",
+            "null",
+            "",
+            "127.1:8099",
+            "2130706433:8099",
+        ];
+        for host in foreign {
+            assert!(!judge(&[host], &[]), "{host:?}");
+        }
+        assert!(!judge(&[], &[]));
+        assert!(!judge(&["localhost:8099", "localhost:8099"], &[]));
+    }
+
+    #[test]
+    fn every_other_origin_is_refused() {
+        let foreign = [
+            "null",
+            "http://evil.example",
+            "http://localhost",
+            "http://localhost:9000",
+            "https://localhost:8099",
+            "http://localhost.:8099",
+            "http://0.0.0.0:8099",
+            "http://localhost:8099.evil.example",
+            "file://",
+            "http://app.example",
+            "http://localhost:8099/",
+            "",
+            "http://x@localhost:8099",
+        ];
+        for origin in foreign {
+            assert!(!judge(&["localhost:8099"], &[origin]), "{origin:?}");
+        }
+        assert!(!judge(&["localhost:8099"], &["http://localhost:8099", "http://localhost:8099"]));
+    }
+}

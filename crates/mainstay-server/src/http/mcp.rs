@@ -1,0 +1,114 @@
+//! `/mcp`: what the SDK's service leaves open is closed here before it sees the request.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{Method, StatusCode, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use mainstay_core::CancellationToken;
+use mainstay_wire::jsonrpc::{self, Frame, Refusal};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+
+use crate::ServerSettings;
+use crate::mcp::{CALLER, Handler, Kept, Origin, Plain, Sessions, Shared};
+
+const SESSION: &str = "mcp-session-id";
+
+/// A client that sends its body slower than this is not worth a place.
+const BODY_PATIENCE: Duration = Duration::from_mins(1);
+
+pub(crate) struct Endpoint {
+    shared: Arc<Shared>,
+    service: StreamableHttpService<Handler, Sessions>,
+    sessions: Arc<Sessions>,
+    message_bytes: usize,
+}
+
+impl Endpoint {
+    pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, open: CancellationToken) -> Self {
+        let idle = Duration::from_secs(settings.session_idle_seconds);
+        let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
+        let mut config = StreamableHttpServerConfig::default()
+            // Host and Origin are checked for every route alike, before this one is reached.
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_json_response(true)
+            .with_max_request_body_bytes(settings.message_bytes)
+            .with_cancellation_token(open);
+        config.session_store = Some(Arc::new(Kept(shared.engine.clone())));
+        let handler = shared.clone();
+        let service =
+            StreamableHttpService::new(move || Ok(Handler::over_http(handler.clone())), sessions.clone(), config);
+        Self { shared, service, sessions, message_bytes: settings.message_bytes }
+    }
+
+    async fn answer(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
+        if parts.method == Method::DELETE
+            && let Some(id) = session
+        {
+            match self.sessions.known(id).await {
+                Ok(true) => {}
+                Ok(false) => return (StatusCode::NOT_FOUND, "Not Found: there is no such session\n").into_response(),
+                Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response(),
+            }
+        }
+        if parts.method != Method::POST {
+            return self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new);
+        }
+        let bytes = match self.read(body).await {
+            Ok(bytes) => bytes,
+            Err(response) => return *response,
+        };
+        if let Some(origin) = parts.extensions.get::<Origin>()
+            && let Some(plain) = Plain::read(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
+        {
+            return match plain.answer(&self.shared).await {
+                Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+                Err(error) => {
+                    tracing::error!(%error, "a reply cannot be written");
+                    StatusCode::INTERNAL_SERVER_ERROR.into_response()
+                }
+            };
+        }
+        match jsonrpc::inspect(&bytes) {
+            Err(refusal) => refuse(StatusCode::BAD_REQUEST, &refusal),
+            Ok(Frame::Request { method }) if method == "initialize" && self.sessions.is_full() => {
+                let text = "This server has as many sessions as it takes. Try again later.\n";
+                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response()
+            }
+            Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
+        }
+    }
+
+    async fn read(&self, body: Body) -> Result<Bytes, Box<Response>> {
+        let whole = tokio::time::timeout(BODY_PATIENCE, Limited::new(body, self.message_bytes).collect()).await;
+        match whole {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {
+                Err(Box::new(refuse(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(self.message_bytes))))
+            }
+            Ok(Err(error)) => {
+                tracing::debug!(%error, "a body broke off");
+                Err(Box::new(StatusCode::BAD_REQUEST.into_response()))
+            }
+            Err(_) => Err(Box::new(StatusCode::REQUEST_TIMEOUT.into_response())),
+        }
+    }
+}
+
+pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
+    let Some(origin) = request.extensions().get::<Origin>() else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    CALLER.scope(origin.caller.clone(), endpoint.answer(request)).await
+}
+
+fn refuse(status: StatusCode, refusal: &Refusal) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], refusal.to_json()).into_response()
+}

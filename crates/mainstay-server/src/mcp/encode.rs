@@ -1,0 +1,200 @@
+//! From the domain's words to the SDK's types.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use mainstay_core::{
+    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reply, ResourceInfo,
+    ResourceLink, ResourceTemplate, Role, ToolInfo,
+};
+use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
+use serde_json::json;
+
+use super::sink::Era;
+
+pub(crate) fn tool(info: &ToolInfo) -> wire::Tool {
+    let mut tool = wire::Tool::default();
+    tool.name = info.listed.clone().into();
+    tool.title = some(&info.title);
+    tool.description = some(&info.description).map(Into::into);
+    tool.input_schema = info.input_schema.clone();
+    tool.output_schema.clone_from(&info.output_schema);
+    let mut hints = wire::ToolAnnotations::default();
+    hints.title = some(&info.title);
+    hints.read_only_hint = Some(info.effect == Effect::Reads);
+    hints.destructive_hint = Some(matches!(info.effect, Effect::Destroys | Effect::Executes));
+    hints.idempotent_hint = Some(info.idempotent);
+    hints.open_world_hint = Some(info.open_world);
+    tool.annotations = Some(hints);
+    tool
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+pub(crate) fn resource(info: ResourceInfo) -> wire::Resource {
+    let mut resource = wire::Resource::new(info.uri, info.name);
+    resource.title = info.title;
+    resource.description = info.description;
+    resource.mime_type = info.mime;
+    resource.size = info.size;
+    resource
+}
+
+pub(crate) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
+    let mut out = wire::ResourceTemplate::new(template.uri, template.name);
+    out.title = template.title;
+    out.description = template.description;
+    out.mime_type = template.mime;
+    out
+}
+
+pub(crate) fn prompt(info: PromptInfo) -> wire::Prompt {
+    let arguments = info
+        .arguments
+        .into_iter()
+        .map(|argument| {
+            wire::PromptArgument::new(argument.name)
+                .with_description(argument.description)
+                .with_required(argument.required)
+        })
+        .collect();
+    let mut prompt = wire::Prompt::new(info.name, Some(info.description), Some(arguments));
+    prompt.title = info.title;
+    prompt
+}
+
+pub(crate) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
+    let messages = reply
+        .messages
+        .into_iter()
+        .map(|message| {
+            let role = match message.role {
+                Role::User => wire::Role::User,
+                Role::Assistant => wire::Role::Assistant,
+            };
+            wire::PromptMessage::new(role, block(message.content))
+        })
+        .collect();
+    let mut result = wire::GetPromptResult::new(messages);
+    result.description = reply.description;
+    result
+}
+
+pub(crate) fn contents(contents: Contents) -> wire::ResourceContents {
+    body(contents.uri, contents.mime, contents.body)
+}
+
+fn body(uri: String, mime: Option<String>, body: Body) -> wire::ResourceContents {
+    let out = match body {
+        Body::Text(text) => wire::ResourceContents::text(text, uri),
+        Body::Bytes(bytes) => wire::ResourceContents::blob(BASE64.encode(bytes), uri),
+    };
+    match mime {
+        Some(mime) => out.with_mime_type(mime),
+        None => out,
+    }
+}
+
+pub(crate) fn reply(reply: Reply) -> CallToolResult {
+    let content = reply.content.into_iter().map(block).collect();
+    let mut result = if reply.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    result.structured_content = reply.structured;
+    result
+}
+
+fn block(block: Block) -> ContentBlock {
+    match block {
+        Block::Text { text, annotations } => {
+            let mut out = wire::TextContent::new(text);
+            out.annotations = annotations.map(marks);
+            ContentBlock::Text(out)
+        }
+        Block::Image { data, mime, annotations } => {
+            let mut out = wire::ImageContent::new(BASE64.encode(data), mime);
+            out.annotations = annotations.map(marks);
+            ContentBlock::Image(out)
+        }
+        Block::Audio { data, mime, annotations } => {
+            let mut out = wire::AudioContent::new(BASE64.encode(data), mime);
+            out.annotations = annotations.map(marks);
+            ContentBlock::Audio(out)
+        }
+        Block::Resource { uri, mime, body: content, annotations } => {
+            let mut out = wire::EmbeddedResource::new(body(uri, mime, content));
+            out.annotations = annotations.map(marks);
+            ContentBlock::Resource(out)
+        }
+        Block::Link(link) => ContentBlock::resource_link(linked(link)),
+    }
+}
+
+fn linked(link: ResourceLink) -> wire::Resource {
+    let mut out = wire::Resource::new(link.uri, link.name);
+    out.title = link.title;
+    out.description = link.description;
+    out.mime_type = link.mime;
+    out.size = link.size;
+    out.annotations = link.annotations.map(marks);
+    out
+}
+
+fn marks(annotations: Annotations) -> wire::Annotations {
+    let mut out = wire::Annotations::default();
+    let audience = annotations.audience.into_iter().map(|who| match who {
+        Audience::User => wire::Role::User,
+        Audience::Assistant => wire::Role::Assistant,
+    });
+    out.audience = Some(audience.collect::<Vec<_>>()).filter(|audience| !audience.is_empty());
+    out.priority = annotations.priority;
+    out.last_modified = annotations.last_modified.map(|time| time.to_string());
+    out
+}
+
+/// What a failed tool call looks like: something the model can read, unless the request itself made no sense.
+pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, ErrorData> {
+    match error.kind {
+        Kind::Unknown => Err(protocol_error(error)),
+        // The stateless protocol has a code for it, which tells the client what to offer next time.
+        Kind::Unsupported if era == Era::Stateless => Err(protocol_error(error)),
+        Kind::Unsupported
+        | Kind::Invalid
+        | Kind::NotFound
+        | Kind::Denied
+        | Kind::Unauthorized
+        | Kind::ConsentRequired
+        | Kind::RateLimited
+        | Kind::Conflict
+        | Kind::TooLarge
+        | Kind::Unavailable
+        | Kind::Cancelled
+        | Kind::TimedOut
+        | Kind::InputRequired
+        | Kind::Internal => {
+            let mut result = CallToolResult::error(vec![ContentBlock::text(error.public)]);
+            let mut meta = wire::MetaObject::new();
+            meta.0.insert("io.mainstay/error".into(), json!({"kind": error.kind.as_str(), "data": error.data}));
+            result.meta = Some(meta);
+            Ok(result)
+        }
+    }
+}
+
+/// The standard's code table.
+pub(crate) fn protocol_error(error: Error) -> ErrorData {
+    let data = error.data.map(|data| *data);
+    match error.kind {
+        Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {
+            ErrorData::invalid_params(error.public, data)
+        }
+        Kind::NotFound => ErrorData::resource_not_found(error.public, data),
+        Kind::Unsupported => ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data),
+        Kind::Denied
+        | Kind::Unauthorized
+        | Kind::ConsentRequired
+        | Kind::RateLimited
+        | Kind::Cancelled
+        | Kind::InputRequired => ErrorData::invalid_request(error.public, data),
+        Kind::Unavailable | Kind::TimedOut | Kind::Internal => ErrorData::internal_error(error.public, data),
+    }
+}

@@ -1,0 +1,170 @@
+//! The short way for the plainest of calls: a tool that says nothing on its way, called in a request without anything
+//! out of the ordinary. Its reply is one JSON body, so no stream, no task and no peer has to be set up for it.
+//!
+//! This is no second reading of the protocol: whatever is not plain, and whatever is wrong, is left to the SDK.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use http::{HeaderMap, header};
+use mainstay_core::{Call, Pace, Target};
+use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::http::guard::one;
+
+use super::errand::{signed, tool_result};
+use super::sink::Era;
+use super::{Origin, Sessions, Shared, encode};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Message<'a> {
+    jsonrpc: &'a str,
+    id: RequestId,
+    method: &'a str,
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(default)]
+    arguments: Option<Map<String, Value>>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+}
+
+/// A request that wants progress or a log has a field more, and with it takes the long way.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct Meta<'a> {
+    #[serde(borrow, default, rename = "io.modelcontextprotocol/protocolVersion")]
+    version: Option<&'a str>,
+    #[serde(default, rename = "io.modelcontextprotocol/clientCapabilities")]
+    capabilities: Option<ClientCapabilities>,
+    #[serde(default, rename = "io.modelcontextprotocol/clientInfo")]
+    _client: Option<Implementation>,
+    #[serde(default, rename = "io.mainstay/idempotencyKey")]
+    idempotency_key: Option<String>,
+}
+
+/// A plain call, ready to be made.
+pub(crate) struct Plain {
+    id: RequestId,
+    era: Era,
+    call: Call,
+    origin: Origin,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Answer<'a> {
+    Result { jsonrpc: &'static str, id: &'a RequestId, result: CallToolResult },
+    Error { jsonrpc: &'static str, id: &'a RequestId, error: ErrorData },
+}
+
+impl Plain {
+    /// The call, if this request is plain in every respect.
+    pub(crate) fn read(
+        shared: &Shared,
+        sessions: &Sessions,
+        headers: &HeaderMap,
+        origin: &Origin,
+        body: &[u8],
+    ) -> Option<Self> {
+        if !takes_json(headers) {
+            return None;
+        }
+        let message: Message<'_> = serde_json::from_slice(body).ok()?;
+        let Message { jsonrpc: "2.0", id, method: "tools/call", params } = message else { return None };
+        let meta = params.meta.unwrap_or_default();
+        let session = one(headers, "mcp-session-id").ok()?;
+        let era = match session {
+            None => stateless(headers, &meta, &params.name)?,
+            Some(session) => in_session(headers, &meta, sessions, session)?,
+        };
+        if !is_silent(shared, &params.name) {
+            return None;
+        }
+        let args = params.arguments.map_or(Value::Null, Value::Object);
+        let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, origin.caller.clone());
+        call.session = session.map(Into::into);
+        call.idempotency_key = match meta.idempotency_key {
+            Some(key) => Some(key),
+            None => one(headers, "idempotency-key").ok()?.map(str::to_owned),
+        };
+        Some(Self { id, era, call, origin: origin.clone() })
+    }
+
+    /// Makes the call and writes the response.
+    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> serde_json::Result<Vec<u8>> {
+        let Self { id, era, call, origin } = self;
+        let name = call.request_id.clone();
+        let result = match shared.engine.call(call, &origin.lane).await {
+            Ok(outcome) => tool_result(outcome),
+            Err(error) => encode::tool_error(error, era),
+        };
+        let answer = match result {
+            Ok(result) => {
+                let mut result = signed(shared, era, result, &name);
+                if era == Era::Session {
+                    result.result_type = None;
+                }
+                Answer::Result { jsonrpc: "2.0", id: &id, result }
+            }
+            Err(error) => Answer::Error { jsonrpc: "2.0", id: &id, error },
+        };
+        serde_json::to_vec(&answer)
+    }
+}
+
+fn takes_json(headers: &HeaderMap) -> bool {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let accept = text(header::ACCEPT);
+    text(header::CONTENT_TYPE).starts_with("application/json")
+        && accept.contains("application/json")
+        && accept.contains("text/event-stream")
+}
+
+/// Headers and body say the same, and all of it is there.
+fn stateless(headers: &HeaderMap, meta: &Meta<'_>, name: &str) -> Option<Era> {
+    let current = Some(ProtocolVersion::V_2026_07_28.as_str());
+    let agree = meta.version == current
+        && meta.capabilities.is_some()
+        && one(headers, "mcp-protocol-version").ok()? == current
+        && one(headers, "mcp-method").ok()? == Some("tools/call")
+        && one(headers, "mcp-name").ok()? == Some(name)
+        && !headers.keys().any(|header| header.as_str().starts_with("mcp-param-"));
+    agree.then_some(Era::Stateless)
+}
+
+fn in_session(headers: &HeaderMap, meta: &Meta<'_>, sessions: &Sessions, session: &str) -> Option<Era> {
+    let version = one(headers, "mcp-protocol-version").ok()?;
+    let older = |version: &str| {
+        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == version && known.has_initialize())
+    };
+    let plain = meta.version.is_none() && meta.capabilities.is_none() && version.is_none_or(older);
+    (plain && sessions.holds(session)).then_some(Era::Session)
+}
+
+/// A tool that neither reports nor asks, and whose arguments are not to be repeated in headers.
+fn is_silent(shared: &Shared, name: &str) -> bool {
+    let registry = shared.engine.registry();
+    registry.tool(name).is_some_and(|tool| {
+        let info = tool.info();
+        info.pace == Pace::Instant && !shared.engine.asks_first(info) && !in_headers(&info.input_schema)
+    })
+}
+
+fn in_headers(schema: &Map<String, Value>) -> bool {
+    schema.contains_key("x-mcp-header")
+        || schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|properties| properties.values().filter_map(Value::as_object).any(in_headers))
+}

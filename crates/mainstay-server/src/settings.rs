@@ -1,0 +1,56 @@
+//! The server's section of the configuration.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where the server listens and whom it listens to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ServerSettings {
+    /// Address and port. Anything but a loopback address needs `auth`.
+    #[schemars(with = "String")]
+    pub listen: SocketAddr,
+    /// Names (`host` or `host:port`) this server is reached by, besides its own loopback address.
+    pub allowed_hosts: Vec<String>,
+    /// Origins (`scheme://host:port`) whose web pages may call this server, besides its own.
+    pub allowed_origins: Vec<String>,
+    /// The longest message, in bytes.
+    pub message_bytes: usize,
+    /// Sessions of older protocol versions held in memory at once.
+    pub sessions: usize,
+    /// Seconds after which an unused session leaves memory; it is still found in the store for a day.
+    pub session_idle_seconds: u64,
+    /// Connections open at once.
+    pub connections: usize,
+    pub auth: Option<AuthSettings>,
+}
+
+impl Default for ServerSettings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8099)),
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            message_bytes: 8 * 1024 * 1024,
+            sessions: 10_000,
+            session_idle_seconds: 1800,
+            connections: 20_000,
+            auth: None,
+        }
+    }
+}
+
+/// Whose access tokens are accepted. Present means that every call needs one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AuthSettings {
+    /// The `iss` of the tokens: the authorization server's URL.
+    pub issuer: String,
+    /// The `aud` of the tokens: this server's own URL, as clients know it.
+    pub audience: String,
+    /// A file with the issuer's public keys: a JWK set, or one key in PEM.
+    pub keys: PathBuf,
+}

@@ -1,0 +1,238 @@
+//! The standard protocol over standard input and output: one message a line.
+
+use std::collections::HashSet;
+use std::io::{BufRead, Read, Write};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use mainstay_core::{Caller, CancellationToken, Result};
+use mainstay_engine::Engine;
+use mainstay_wire::jsonrpc::{self, Frame, Refusal};
+use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
+use rmcp::transport::Transport;
+use tokio::sync::{mpsc, watch};
+
+use crate::About;
+use crate::mcp::{Handler, Origin};
+
+/// Messages read ahead of the server, and replies waiting for a slow reader.
+const AHEAD: usize = 256;
+
+/// Serves whoever started this process, until the end of input or until `stop`.
+pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) -> Result<()> {
+    let shared = crate::standard(engine, about).await?;
+    let origin = Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() };
+    let lines = Lines::open(message_bytes);
+    loop {
+        let handler = Handler::over_stdio(shared.clone(), origin.clone());
+        let served = tokio::select! {
+            served = serve_server(handler, lines.transport()) => served,
+            () = stop.cancelled() => break,
+        };
+        match served {
+            Ok(running) => {
+                let ct = running.cancellation_token();
+                tokio::select! {
+                    _ = running.waiting() => {}
+                    () = stop.cancelled() => ct.cancel(),
+                }
+                break;
+            }
+            Err(ServerInitializeError::ConnectionClosed(_)) => break,
+            // The opening was not one; the client has been told why and may try again.
+            Err(error) => tracing::debug!(%error, "a handshake failed"),
+        }
+    }
+    lines.finish().await;
+    Ok(())
+}
+
+/// The two pipes, and which requests are still to be answered.
+#[derive(Clone)]
+struct Lines {
+    incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
+    outgoing: mpsc::Sender<Vec<u8>>,
+    open: Arc<Open>,
+    written: watch::Receiver<bool>,
+}
+
+/// Requests read and not yet answered: at the end of input they are still served.
+struct Open {
+    ids: Mutex<HashSet<RequestId>>,
+    count: watch::Sender<usize>,
+}
+
+impl Open {
+    fn change(&self, change: impl FnOnce(&mut HashSet<RequestId>)) {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut ids);
+        self.count.send_replace(ids.len());
+    }
+}
+
+impl Lines {
+    /// Plain threads: they block on the pipes so that no call ever does.
+    fn open(limit: usize) -> Self {
+        let (to_server, incoming) = mpsc::channel(AHEAD);
+        let (outgoing, to_client) = mpsc::channel(AHEAD);
+        let (done, written) = watch::channel(false);
+        let open = Arc::new(Open { ids: Mutex::default(), count: watch::Sender::new(0) });
+        let (refusals, asked) = (outgoing.clone(), open.clone());
+        std::thread::spawn(move || read(&mut std::io::stdin().lock(), limit, &to_server, &refusals, &asked));
+        std::thread::spawn(move || {
+            write(to_client);
+            done.send_replace(true);
+        });
+        Self { incoming: Arc::new(incoming.into()), outgoing, open, written }
+    }
+
+    fn transport(&self) -> LineTransport {
+        LineTransport(self.clone())
+    }
+
+    /// Waits until everything that was said has left.
+    async fn finish(self) {
+        let Self { outgoing, mut written, .. } = self;
+        drop(outgoing);
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(5), written.wait_for(|done| *done)).await;
+    }
+}
+
+/// Reads lines until the end of input. A line that is no message is answered here and goes no further.
+fn read(
+    input: &mut impl BufRead,
+    limit: usize,
+    to_server: &mpsc::Sender<ClientJsonRpcMessage>,
+    refusals: &mpsc::Sender<Vec<u8>>,
+    open: &Open,
+) {
+    let mut line = Vec::new();
+    loop {
+        let message = match next_line(input, limit, &mut line) {
+            Ok(Line::End) | Err(_) => return,
+            Ok(Line::TooLong) => Err(Refusal::too_long(limit)),
+            Ok(Line::Whole) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Ok(Line::Whole) => parse(&line),
+        };
+        let sent = match message {
+            Ok(Some(message)) => {
+                if let ClientJsonRpcMessage::Request(request) = &message {
+                    open.change(|ids| _ = ids.insert(request.id.clone()));
+                }
+                to_server.blocking_send(message).is_ok()
+            }
+            Ok(None) => true,
+            Err(refusal) => refusals.blocking_send(refusal.to_json().into_bytes()).is_ok(),
+        };
+        if !sent {
+            return;
+        }
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads one line, never holding more than `limit` bytes of it.
+fn next_line(input: &mut impl BufRead, limit: usize, line: &mut Vec<u8>) -> std::io::Result<Line> {
+    line.clear();
+    line.shrink_to(64 * 1024);
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    if input.by_ref().take(most).read_until(b'\n', line)? == 0 {
+        return Ok(Line::End);
+    }
+    if line.last() == Some(&b'\n') || line.len() <= limit {
+        return Ok(Line::Whole);
+    }
+    line.clear();
+    skip_line(input)?;
+    Ok(Line::TooLong)
+}
+
+fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let newline = buffer.iter().position(|byte| *byte == b'\n');
+        let used = newline.map_or(buffer.len(), |at| at + 1);
+        input.consume(used);
+        if newline.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// A sound message, nothing for a notification the SDK cannot read, or the reason for an error reply.
+fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
+    let frame = jsonrpc::inspect(line)?;
+    match (serde_json::from_slice(line), frame) {
+        (Ok(message), _) => Ok(Some(message)),
+        (Err(error), Frame::Request { method }) => Err(jsonrpc::malformed_params(line, &method, &error.to_string())),
+        // A notification is never answered, and an answer to nothing needs none.
+        (Err(_), Frame::Notification { .. } | Frame::Answer) => Ok(None),
+    }
+}
+
+/// Writes what is there and flushes when nothing more is waiting.
+fn write(mut messages: mpsc::Receiver<Vec<u8>>) {
+    let mut output = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
+    while let Some(message) = messages.blocking_recv() {
+        let mut next = Some(message);
+        while let Some(message) = next {
+            if output.write_all(&message).and_then(|()| output.write_all(b"\n")).is_err() {
+                return;
+            }
+            next = messages.try_recv().ok();
+        }
+        if output.flush().is_err() {
+            return;
+        }
+    }
+}
+
+struct LineTransport(Lines);
+
+impl Transport<RoleServer> for LineTransport {
+    type Error = std::io::Error;
+
+    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
+        let (outgoing, open) = (self.0.outgoing.clone(), self.0.open.clone());
+        async move {
+            let answered = match &message {
+                ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
+                ServerJsonRpcMessage::Error(error) => error.id.clone(),
+                ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
+            };
+            let sent = outgoing.send(serde_json::to_vec(&message)?).await;
+            if let Some(id) = answered {
+                open.change(|ids| _ = ids.remove(&id));
+            }
+            sent.map_err(|_| std::io::ErrorKind::BrokenPipe.into())
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        let message = self.0.incoming.lock().await.recv().await;
+        if let Some(ClientJsonRpcMessage::Notification(cancelled)) = &message
+            && let rmcp::model::ClientNotification::CancelledNotification(cancelled) = &cancelled.notification
+            && let Some(id) = &cancelled.params.request_id
+        {
+            // A cancelled request gets no reply, so nobody needs to wait for one.
+            self.0.open.change(|ids| _ = ids.remove(id));
+        }
+        if message.is_none() {
+            // Whoever pipes requests in and closes the pipe still wants the answers.
+            let _ = self.0.open.count.subscribe().wait_for(|open| *open == 0).await;
+        }
+        message
+    }
+
+    async fn close(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

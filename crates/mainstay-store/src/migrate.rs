@@ -1,0 +1,99 @@
+//! Bringing a database up to date when it is opened.
+
+use sha2::{Digest as _, Sha256};
+
+use crate::sql::{Engine, Link};
+use crate::{Result, StoreError};
+
+/// Never edit one that has been released: databases remember its checksum. Add another.
+struct Migration {
+    number: i64,
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
+    postgres: include_str!("../migrations/postgres/0001_first.sql"),
+}];
+
+// Both engines change tables inside a transaction, so an interrupted migration never happened. The lock is held until
+// it commits: the second of two programs that start at once waits, and finds the work done.
+const SQLITE_BEGIN: &str = "BEGIN IMMEDIATE";
+const POSTGRES_BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(5570193301)";
+
+const SQLITE_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
+     (number INTEGER PRIMARY KEY, checksum BLOB NOT NULL, applied TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP) STRICT";
+const POSTGRES_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
+     (number BIGINT PRIMARY KEY, checksum BYTEA NOT NULL, applied TIMESTAMPTZ NOT NULL DEFAULT now())";
+
+pub(crate) async fn migrate(link: &mut Link) -> Result<()> {
+    let begin = link.conn().engine().pick(SQLITE_BEGIN, POSTGRES_BEGIN);
+    link.conn().script(begin).await?;
+    match apply(link).await {
+        Ok(()) => link.conn().script("COMMIT").await,
+        Err(error) => {
+            // The connection is dropped with the error, so this only lets others go on sooner.
+            let _ = link.conn().script("ROLLBACK").await;
+            Err(error)
+        }
+    }
+}
+
+async fn apply(link: &mut Link) -> Result<()> {
+    let mut db = link.conn();
+    let engine = db.engine();
+    db.script(engine.pick(SQLITE_TABLE, POSTGRES_TABLE)).await?;
+    let mut newest = 0;
+    for row in db.rows("SELECT number, checksum FROM migration ORDER BY number", &[]).await? {
+        let number = row.int(0)?;
+        let known = MIGRATIONS.iter().find(|migration| migration.number == number);
+        check(number, known.map(|migration| migration.checksum(engine)), &row.bytes(1)?)?;
+        newest = number;
+    }
+    for migration in MIGRATIONS.iter().filter(|migration| migration.number > newest) {
+        db.script(migration.text(engine)).await?;
+        let checksum = migration.checksum(engine);
+        db.run("INSERT INTO migration (number, checksum) VALUES ($1, $2)", &[migration.number.into(), checksum.into()])
+            .await?;
+    }
+    Ok(())
+}
+
+fn check(number: i64, known: Option<Vec<u8>>, found: &[u8]) -> Result<()> {
+    let Some(known) = known else {
+        let newest = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
+        return Err(StoreError::open(format!(
+            "the database was made by a newer version of this program: it has migration {number}, and this version \
+             knows them up to {newest}. Use the newer version, or a copy of the database from before it"
+        )));
+    };
+    if known == found {
+        return Ok(());
+    }
+    Err(StoreError::open(format!(
+        "migration {number} in the database is not the one this program has, so its tables cannot be trusted to fit. \
+         Use the version of the program that made it"
+    )))
+}
+
+impl Migration {
+    fn text(&self, engine: Engine) -> &'static str {
+        engine.pick(self.sqlite, self.postgres)
+    }
+
+    fn checksum(&self, engine: Engine) -> Vec<u8> {
+        Sha256::digest(self.text(engine)).to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrations_are_numbered_without_gaps() {
+        assert!(MIGRATIONS.iter().map(|migration| migration.number).eq(1..=i64::try_from(MIGRATIONS.len()).unwrap()));
+    }
+}

@@ -1,0 +1,83 @@
+//! How a SQLite file is opened.
+
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::pool::PoolOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, SqliteConnection, SqlitePool};
+use tokio::time::{Instant, sleep};
+
+use crate::{Result, StoreError, StoreOptions};
+
+const PAGE_BYTES: u32 = 4096;
+
+/// Makes the file if there is none, readable by its owner alone: it holds what sessions and tokens are known by. The
+/// files SQLite puts beside it take their mode from it.
+pub(super) fn prepare_file(path: &Path) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::open(format!(
+            "{} is in a directory that does not exist; create the directory first",
+            path.display()
+        ))),
+        Err(error) => Err(StoreError::open(format!("{}: {error}", path.display()))),
+    }
+}
+
+fn base(path: &Path, options: &StoreOptions) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .busy_timeout(options.busy_timeout)
+        .foreign_keys(true)
+        .disable_statement_logging()
+}
+
+pub(super) fn writing(path: &Path, options: &StoreOptions) -> SqliteConnectOptions {
+    let writing = base(path, options)
+        .page_size(PAGE_BYTES)
+        .journal_mode(SqliteJournalMode::Wal)
+        // NORMAL would lose the newest commits when the machine stops: a verb resolves when its row is on disk.
+        .synchronous(SqliteSynchronous::Full);
+    match options.sqlite_max_bytes {
+        Some(bytes) => writing.pragma("max_page_count", (bytes / u64::from(PAGE_BYTES)).max(1).to_string()),
+        None => writing,
+    }
+}
+
+pub(super) fn reading(path: &Path, options: &StoreOptions) -> SqlitePool {
+    PoolOptions::new()
+        .max_connections(options.readers.max(1))
+        .acquire_timeout(Duration::from_secs(10))
+        .test_before_acquire(false)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .connect_lazy_with(base(path, options).pragma("query_only", "ON"))
+}
+
+/// Two processes that meet on a new file both want to turn it to WAL, and SQLite does not wait there by itself.
+pub(super) async fn connect_patiently(
+    options: &SqliteConnectOptions,
+    patience: Duration,
+) -> Result<SqliteConnection, sqlx::Error> {
+    let deadline = Instant::now() + patience;
+    loop {
+        match options.connect().await {
+            Err(error) if is_busy(&error) && Instant::now() < deadline => sleep(Duration::from_millis(20)).await,
+            done => return done,
+        }
+    }
+}
+
+/// SQLITE_BUSY, with or without one of its extended reasons in the upper bits.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| code & 0xff == 5)
+}

@@ -1,0 +1,66 @@
+//! What the writer can be asked to do.
+
+use mainstay_core::BoxFuture;
+use tokio::sync::oneshot;
+
+use crate::sql::{Conn, Param};
+use crate::{Result, StoreError};
+
+/// A change that happens as a whole or not at all.
+///
+/// It runs inside a transaction that nobody else writes beside, on any replica, so what it reads stays true until it
+/// commits. It may run twice: when a neighbour in its group fails, the group is undone and each is tried alone.
+/// A refusal is part of what it gives; an error means that the database failed.
+pub(crate) trait Deed: Send + Sync + 'static {
+    type Given: Send + 'static;
+
+    fn run(&self, db: &mut Conn<'_>) -> impl Future<Output = Result<Self::Given>> + Send;
+}
+
+/// A deed of one statement; gives how many rows it changed.
+pub(crate) struct Statement {
+    pub(crate) sql: &'static str,
+    pub(crate) params: Vec<Param>,
+}
+
+impl Deed for Statement {
+    type Given = u64;
+
+    async fn run(&self, db: &mut Conn<'_>) -> Result<u64> {
+        db.run(self.sql, &self.params).await
+    }
+}
+
+/// A deed somebody waits for, with its types erased.
+pub(super) trait Job: Send {
+    fn run<'a>(&'a mut self, db: &'a mut Conn<'_>) -> BoxFuture<'a, Result<()>>;
+
+    /// Tells the waiter: what the deed gave, or why it is not on disk.
+    fn settle(self: Box<Self>, committed: Result<()>);
+}
+
+struct Awaited<D: Deed> {
+    deed: D,
+    given: Option<D::Given>,
+    waiter: oneshot::Sender<Result<D::Given>>,
+}
+
+impl<D: Deed> Job for Awaited<D> {
+    fn run<'a>(&'a mut self, db: &'a mut Conn<'_>) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            self.given = Some(self.deed.run(db).await?);
+            Ok(())
+        })
+    }
+
+    fn settle(self: Box<Self>, committed: Result<()>) {
+        let Self { given, waiter, .. } = *self;
+        // A waiter that has gone away changes nothing: the deed is done.
+        let _ = waiter.send(committed.and_then(|()| given.ok_or(StoreError::Closed)));
+    }
+}
+
+pub(super) fn awaited<D: Deed>(deed: D) -> (Box<dyn Job>, oneshot::Receiver<Result<D::Given>>) {
+    let (waiter, answer) = oneshot::channel();
+    (Box::new(Awaited { deed, given: None, waiter }), answer)
+}

@@ -1,0 +1,63 @@
+//! `server_status`: what is this server, and what does it work on?
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Setup;
+
+pub(crate) struct Status {
+    version: &'static str,
+    workspace: PathBuf,
+    store: &'static str,
+    started: Instant,
+}
+
+impl Status {
+    pub(crate) fn new(setup: &Setup) -> Self {
+        Self { version: setup.version, workspace: setup.workspace.clone(), store: setup.store, started: setup.started }
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    version: String,
+    /// The directory this server works on.
+    workspace: String,
+    /// The storage engine: sqlite or postgres.
+    store: String,
+    uptime_seconds: u64,
+    /// Who the server takes you for.
+    principal: String,
+    /// What you may do.
+    scopes: Vec<String>,
+}
+
+impl Tool for Status {
+    const SPEC: Spec = Spec {
+        title: "Server status",
+        description: "Tells the server's version, the workspace it serves, how long it has been running, and what this caller may do.",
+        pace: Pace::Instant,
+        tags: &["diagnostic"],
+        ..Spec::new("server", "status", Effect::Reads)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, _args: Args, context: &Context) -> Result<Output> {
+        Ok(Output {
+            version: self.version.to_owned(),
+            workspace: self.workspace.display().to_string(),
+            store: self.store.to_owned(),
+            uptime_seconds: self.started.elapsed().as_secs(),
+            principal: context.caller.principal.to_string(),
+            scopes: context.caller.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
+        })
+    }
+}

@@ -1,0 +1,253 @@
+//! JSON-RPC 2.0 framing, as every dialect shares it: one message in, or the reason it is none.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// Deeper messages are refused before anything recursive looks at them.
+pub const MAX_DEPTH: usize = 128;
+
+pub const PARSE_ERROR: i32 = -32700;
+pub const INVALID_REQUEST: i32 = -32600;
+pub const INVALID_PARAMS: i32 = -32602;
+
+/// A message whose frame is sound. What is inside is for the dialect to judge.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    Request {
+        method: Cow<'a, str>,
+    },
+    Notification {
+        method: Cow<'a, str>,
+    },
+    /// The peer's answer to something we asked.
+    Answer,
+}
+
+/// Why bytes are not a message, with the id to answer under where it can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: i32,
+    pub message: Cow<'static, str>,
+    pub id: Value,
+}
+
+impl Refusal {
+    fn parse(message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: PARSE_ERROR, message: message.into(), id: Value::Null }
+    }
+
+    fn invalid(id: Value, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code: INVALID_REQUEST, message: message.into(), id }
+    }
+
+    /// A message longer than the transport takes; it was not read to its end.
+    pub fn too_long(limit: usize) -> Self {
+        Self::invalid(Value::Null, format!("Invalid Request: the message is longer than {limit} bytes"))
+    }
+
+    /// The error as a response, ready to be written.
+    pub fn to_json(&self) -> String {
+        json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code, "message": self.message}}).to_string()
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// Keeps `null` apart from absence: a null id is wrong, no id is a notification.
+fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+/// Judges the frame of one message.
+pub fn inspect(bytes: &[u8]) -> Result<Frame<'_>, Refusal> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        Refusal::parse(format!("Parse error: the message is not UTF-8 (byte {})", error.valid_up_to()))
+    })?;
+    if depth(text) > MAX_DEPTH {
+        return Err(Refusal::parse(format!("Parse error: the message is nested deeper than {MAX_DEPTH} levels")));
+    }
+    match text.trim_start().as_bytes().first() {
+        Some(b'{') => {}
+        Some(b'[') => return Err(not_an_object(text, "batches are not supported; send each message by itself")),
+        _ => return Err(not_an_object(text, "a message is a JSON object")),
+    }
+    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| parse_refusal(&error))?;
+    envelope.judge()
+}
+
+/// The refusal of a request whose frame is sound but whose params cannot be read as its method's.
+pub fn malformed_params(bytes: &[u8], method: &str, reason: &str) -> Refusal {
+    let id = serde_json::from_slice::<Envelope<'_>>(bytes).ok().and_then(|envelope| envelope.readable_id());
+    Refusal {
+        code: INVALID_PARAMS,
+        message: format!("Invalid params: the params of {method} cannot be read ({reason})").into(),
+        id: id.unwrap_or(Value::Null),
+    }
+}
+
+fn not_an_object(text: &str, reason: &'static str) -> Refusal {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => Refusal::invalid(Value::Null, format!("Invalid Request: {reason}")),
+        Err(error) => parse_refusal(&error),
+    }
+}
+
+fn parse_refusal(error: &serde_json::Error) -> Refusal {
+    if error.is_data() {
+        return Refusal::invalid(Value::Null, format!("Invalid Request: {error}"));
+    }
+    Refusal::parse(format!("Parse error: {error}"))
+}
+
+impl<'a> Envelope<'a> {
+    fn judge(self) -> Result<Frame<'a>, Refusal> {
+        let id = self.readable_id();
+        let invalid = |reason: &'static str| {
+            Err(Refusal::invalid(id.clone().unwrap_or(Value::Null), format!("Invalid Request: {reason}")))
+        };
+        if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
+            return invalid("\"jsonrpc\" must be \"2.0\"");
+        }
+        if self.id.is_some() && id.is_none() {
+            return invalid("\"id\" must be a string or an integer");
+        }
+        if self.params.is_some_and(|params| !matches!(params.get().as_bytes().first(), Some(b'{' | b'[' | b'n'))) {
+            return invalid("\"params\" must be an object");
+        }
+        match self.method {
+            Some(method) => {
+                let Ok(method) = serde_json::from_str::<Cow<'a, str>>(method.get()) else {
+                    return invalid("\"method\" must be a string");
+                };
+                Ok(if self.id.is_some() { Frame::Request { method } } else { Frame::Notification { method } })
+            }
+            None if self.id.is_some() && self.result.is_some() != self.error.is_some() => Ok(Frame::Answer),
+            // An error about a message whose id could not be read comes without one.
+            None if self.id.is_none() && self.error.is_some() && self.result.is_none() => Ok(Frame::Answer),
+            None => invalid("a message has a \"method\", or an \"id\" with a \"result\" or an \"error\""),
+        }
+    }
+
+    fn readable_id(&self) -> Option<Value> {
+        let id: Value = serde_json::from_str(self.id?.get()).ok()?;
+        (id.is_string() || id.is_i64() || id.is_u64()).then_some(id)
+    }
+}
+
+/// How deep brackets go, strings aside. Cheap, and safe on text that is no JSON at all.
+fn depth(text: &str) -> usize {
+    let (mut now, mut deepest, mut in_string, mut escaped) = (0usize, 0usize, false, false);
+    for byte in text.bytes() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                now += 1;
+                deepest = deepest.max(now);
+            }
+            b'}' | b']' => now = now.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> (i32, Value) {
+        let refusal = inspect(text.as_bytes()).unwrap_err();
+        (refusal.code, refusal.id)
+    }
+
+    #[test]
+    fn sound_frames_are_told_apart() {
+        let frame = |text: &'static str| inspect(text.as_bytes()).unwrap();
+        assert_eq!(frame(r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#), Frame::Request { method: "a".into() });
+        assert_eq!(frame(r#"{"jsonrpc":"2.0","id":"x","method":"a\/b"}"#), Frame::Request { method: "a/b".into() });
+        assert_eq!(frame(r#" {"jsonrpc":"2.0","method":"n","params":{}}"#), Frame::Notification { method: "n".into() });
+        assert_eq!(frame(r#"{"jsonrpc":"2.0","id":1,"result":null}"#), Frame::Answer);
+        assert_eq!(frame(r#"{"jsonrpc":"2.0","id":1,"error":{}}"#), Frame::Answer);
+    }
+
+    #[test]
+    fn what_is_not_json_is_a_parse_error_with_a_null_id() {
+        for text in ["", "hello", "{", r#"{"jsonrpc":"2.0","id":1,"method":"a""#, "{]", "[1,", "\u{0}", r#"{"a":}"#] {
+            assert_eq!(refused(text), (PARSE_ERROR, Value::Null), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_a_parse_error() {
+        assert_eq!(inspect(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}").unwrap_err().code, PARSE_ERROR);
+    }
+
+    #[test]
+    fn what_is_json_but_no_message_is_an_invalid_request() {
+        for text in [
+            "1",
+            "null",
+            "\"x\"",
+            "[]",
+            r#"[{"jsonrpc":"2.0","id":1,"method":"a"}]"#,
+            "{}",
+            r#"{"id":null,"method":"a","jsonrpc":"2.0"}"#,
+        ] {
+            assert_eq!(refused(text), (INVALID_REQUEST, Value::Null), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_id_is_echoed_where_it_can_be_read() {
+        for text in [
+            r#"{"jsonrpc":"1.0","id":7,"method":"a"}"#,
+            r#"{"id":7,"method":"a"}"#,
+            r#"{"jsonrpc":"2.0","id":7}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":5}"#,
+            r#"{"jsonrpc":"2.0","id":7,"method":"a","params":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":7,"result":1,"error":{}}"#,
+        ] {
+            assert_eq!(refused(text), (INVALID_REQUEST, json!(7)), "{text}");
+        }
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#), (INVALID_REQUEST, Value::Null));
+        assert_eq!(refused(r#"{"jsonrpc":"2.0","id":{},"method":"a"}"#), (INVALID_REQUEST, Value::Null));
+    }
+
+    #[test]
+    fn deep_nesting_is_refused_and_brackets_in_strings_are_not_nesting() {
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"x":{}{}}}}}"#,
+            "[".repeat(100_000),
+            "]".repeat(100_000)
+        );
+        assert_eq!(refused(&deep), (PARSE_ERROR, Value::Null));
+        let flat = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"a","params":{{"x":"{}\"["}}}}"#, "[".repeat(1000));
+        assert!(inspect(flat.as_bytes()).is_ok());
+    }
+}

@@ -1,0 +1,130 @@
+//! The command line. What is said here is what `--help` and the shell completions say.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// A workspace for AI agents that people can trust: an MCP server and gateway.
+///
+/// Add it to a client as `mainstay stdio --workspace DIR`, or run `mainstay serve` and give the client the URL
+/// http://127.0.0.1:8099/mcp. Every setting can be given in a file, in the environment, or as a flag; a later one wins.
+#[derive(Debug, Parser)]
+#[command(name = "mainstay", version, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) flags: Flags,
+}
+
+/// Settings that every command understands.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Flags {
+    /// The configuration file [default: mainstay/config.toml in your configuration directory, if it is there]
+    #[arg(long, global = true, env = "MAINSTAY_CONFIG", value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The directory the tools work on [default: the current directory]
+    #[arg(long, global = true, env = "MAINSTAY_WORKSPACE", value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Where the server keeps its own files [default: mainstay in your data directory]
+    #[arg(long, global = true, env = "MAINSTAY_DATA_DIR", value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The store: sqlite:PATH or postgres://… [default: mainstay.db in the data directory]
+    #[arg(long, global = true, env = "MAINSTAY_STORE", value_name = "URL", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+    /// Address and port of the HTTP server [default: 127.0.0.1:8099]
+    #[arg(long, global = true, env = "MAINSTAY_LISTEN", value_name = "ADDR")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// Only these tool families, separated by commas [default: all]
+    #[arg(long, global = true, env = "MAINSTAY_TOOLS", value_name = "FAMILY,…", value_delimiter = ',')]
+    pub(crate) tools: Option<Vec<String>>,
+    /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as info,mainstay_engine=debug
+    #[arg(long, global = true, env = "MAINSTAY_LOG", value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+    /// The form of the log
+    #[arg(long, global = true, env = "MAINSTAY_LOG_FORMAT", value_name = "FORMAT")]
+    pub(crate) log_format: Option<crate::log::Format>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serve over HTTP: /mcp, /health and /metrics
+    Serve,
+    /// Serve the program that started this one over standard input and output
+    Stdio,
+    /// List the tools
+    Tools {
+        /// With every schema, as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call one tool and print its reply
+    ///
+    /// Arguments are key=value pairs, or one JSON object, or - to read the object from standard input.
+    /// A value is read as the tool's schema says: text where it wants text, JSON elsewhere.
+    #[command(
+        after_help = "Examples:\n  mainstay call server_echo text=hello\n  mainstay call server_echo '{\"text\": \"hello\"}'"
+    )]
+    Call {
+        /// The tool's name, as `mainstay tools` shows it
+        tool: String,
+        /// key=value …, or a JSON object, or -
+        #[arg(value_name = "ARGUMENT")]
+        arguments: Vec<String>,
+        /// Do it once: a second call with the same key returns the first one's reply
+        #[arg(long, value_name = "KEY")]
+        idempotency_key: Option<String>,
+        /// Print the whole reply as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Say what works on this machine, and what to do about what does not
+    Doctor,
+    /// Look at the audit
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Walk the whole chain and name the first row that was changed, moved or removed
+    Verify {
+        /// The head you noted earlier (NUMBER:HASH): rows up to it must still be the same
+        #[arg(long, value_name = "NUMBER:HASH")]
+        head: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the newest rows, one JSON object a line
+    Show {
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        /// Only this session
+        #[arg(long)]
+        session: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print the JSON Schema of the configuration file
+    Schema,
+    /// Print the configuration in force, and where it came from
+    Show,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}

@@ -1,0 +1,166 @@
+//! `mainstay call`: one call down the same road as any other, made by the person at the terminal.
+
+use std::io::{BufRead, IsTerminal, Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use mainstay_core::{
+    Answer, AnswerAction, Asked, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, Outcome, Question, Reply,
+    Sink, ToolInfo,
+};
+use serde_json::{Map, Value, json};
+
+use super::say;
+use crate::house::{open_engine, stop_signal};
+use crate::{Config, MoreFamilies};
+
+pub(crate) struct Order {
+    pub(crate) tool: String,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) idempotency_key: Option<String>,
+    pub(crate) json: bool,
+}
+
+pub(crate) async fn run(config: &Config, more: MoreFamilies, order: Order) -> anyhow::Result<ExitCode> {
+    let engine = open_engine(config, more).await?;
+    let args = {
+        let registry = engine.registry();
+        let tool = registry
+            .tool(&order.tool)
+            .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", order.tool))?;
+        read_arguments(tool.info(), &order.arguments)?
+    };
+    let mut call = Call::tool(order.tool, args, Arc::new(Caller::local(None)));
+    call.idempotency_key = order.idempotency_key;
+    call.cancel = stop_signal()?;
+    call.sink = Arc::new(Terminal);
+    let result = engine.call(call, &engine.lane()).await;
+    engine.shut_down().await;
+    match result {
+        Ok(Outcome::Reply(reply)) => {
+            print(&reply, order.json)?;
+            Ok(if reply.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        }
+        Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => bail!("the tool gave something that is not a reply"),
+        Err(error) => bail!("{error}"),
+    }
+}
+
+fn read_arguments(tool: &ToolInfo, words: &[String]) -> anyhow::Result<Value> {
+    match words {
+        [one] if one == "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
+            serde_json::from_str(&text).context("standard input is not JSON")
+        }
+        [one] if one.trim_start().starts_with('{') => serde_json::from_str(one).context("the arguments are not JSON"),
+        pairs => {
+            let mut args = Map::new();
+            for pair in pairs {
+                let (key, value) = pair.split_once('=').with_context(|| format!("{pair:?} is not key=value"))?;
+                args.insert(key.to_owned(), read_value(tool, key, value));
+            }
+            Ok(Value::Object(args))
+        }
+    }
+}
+
+/// Text where the schema wants text; elsewhere JSON, or text if it is none.
+fn read_value(tool: &ToolInfo, key: &str, text: &str) -> Value {
+    let wants = tool
+        .input_schema
+        .get("properties")
+        .and_then(|properties| properties.get(key))
+        .and_then(|schema| schema.get("type"));
+    if wants.and_then(Value::as_str) == Some("string") {
+        return Value::String(text.to_owned());
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        let whole = json!({"content": reply.content, "structured": reply.structured, "failed": reply.failed});
+        say(serde_json::to_string_pretty(&whole)?);
+        return Ok(());
+    }
+    if let Some(value) = &reply.structured {
+        say(serde_json::to_string_pretty(value)?);
+        return Ok(());
+    }
+    for block in &reply.content {
+        match block {
+            Block::Text { text, .. } | Block::Resource { body: Body::Text(text), .. } => say(text),
+            Block::Image { data, mime, .. } | Block::Audio { data, mime, .. } => {
+                say(format_args!("[{mime}, {} bytes]", data.len()))
+            }
+            Block::Resource { uri, body: Body::Bytes(bytes), .. } => {
+                say(format_args!("[{uri}, {} bytes]", bytes.len()))
+            }
+            Block::Link(link) => say(&link.uri),
+        }
+    }
+    Ok(())
+}
+
+/// Shows progress on standard error, and asks the person there.
+struct Terminal;
+
+impl Sink for Terminal {
+    fn send(&self, note: Note) -> BoxFuture<'_, ()> {
+        let mut err = std::io::stderr();
+        let _ = match note {
+            Note::Progress { done, total: Some(total), message } => {
+                writeln!(err, "{done}/{total} {}", message.unwrap_or_default())
+            }
+            Note::Progress { done, total: None, message } => writeln!(err, "{done} {}", message.unwrap_or_default()),
+            Note::Log { data, .. } => writeln!(err, "{data}"),
+            Note::Chunk { text, .. } => write!(err, "{text}"),
+        };
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ask(&self, asked: Asked) -> BoxFuture<'_, mainstay_core::Result<Vec<Answer>>> {
+        Box::pin(async move {
+            if !std::io::stdin().is_terminal() {
+                return Err(Error::new(
+                    Kind::Unsupported,
+                    "This call has a question for a person, and there is no terminal to ask on.",
+                ));
+            }
+            tokio::task::spawn_blocking(move || {
+                asked.questions.into_iter().map(|(_, question)| put(question)).collect()
+            })
+            .await
+            .map_err(Error::internal)?
+        })
+    }
+}
+
+fn put(question: Question) -> mainstay_core::Result<Answer> {
+    let (text, form) = match question {
+        Question::Form { message, schema } => (message, schema),
+        Question::Page { message, url, .. } => (format!("{message}\n{url}"), Value::Null),
+        Question::Sample(_) | Question::Roots => {
+            return Err(Error::new(
+                Kind::Unsupported,
+                "This call has a question only a client with a model can answer.",
+            ));
+        }
+    };
+    let asks_fields = form.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    let hint = if asks_fields { "a JSON object, or n" } else { "y or n" };
+    let _ = write!(std::io::stderr(), "{text}\n[{hint}] ");
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).map_err(Error::internal)?;
+    let line = line.trim();
+    Ok(match (asks_fields, line) {
+        (false, "y" | "yes") => Answer::accepted(json!({})),
+        (true, object) if object.starts_with('{') => Answer::accepted(
+            serde_json::from_str(object).map_err(|error| Error::invalid(format!("That is not JSON: {error}")))?,
+        ),
+        (_, "n" | "no") => Answer { action: AnswerAction::Decline, value: Value::Null },
+        _ => Answer { action: AnswerAction::Cancel, value: Value::Null },
+    })
+}

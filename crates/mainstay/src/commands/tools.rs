@@ -1,0 +1,41 @@
+//! `mainstay tools`: the list, from the same table that is served.
+
+use std::process::ExitCode;
+
+use mainstay_core::ToolInfo;
+use serde_json::{Value, json};
+
+use super::say;
+use crate::house::open_engine;
+use crate::{Config, MoreFamilies};
+
+pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> anyhow::Result<ExitCode> {
+    let engine = open_engine(config, more).await?;
+    let registry = engine.registry();
+    if as_json {
+        let all: Vec<Value> = registry.all_tools().map(describe).collect();
+        say(serde_json::to_string_pretty(&all)?);
+    } else {
+        let width = registry.all_tools().map(|tool| tool.listed.len()).max().unwrap_or(0);
+        for tool in registry.all_tools() {
+            let first = tool.description.split_inclusive(". ").next().unwrap_or_default().trim();
+            say(format_args!("{:width$}  {:8}  {first}", tool.listed, tool.effect.as_str()));
+        }
+    }
+    engine.shut_down().await;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn describe(tool: &ToolInfo) -> Value {
+    json!({
+        "name": tool.listed,
+        "family": tool.name.family,
+        "title": tool.title,
+        "description": tool.description,
+        "effect": tool.effect,
+        "idempotent": tool.idempotent,
+        "tags": tool.tags,
+        "input_schema": *tool.input_schema,
+        "output_schema": tool.output_schema.as_deref(),
+    })
+}

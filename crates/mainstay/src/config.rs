@@ -1,0 +1,177 @@
+//! The configuration: a file, then the environment, then the flags. Each section is declared by the crate that uses it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use mainstay_engine::EngineSettings;
+use mainstay_server::ServerSettings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use crate::cli::Flags;
+use crate::log::LogSettings;
+
+/// Everything that can be set.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The directory the tools work on; the current directory if it is not set.
+    pub workspace: Option<PathBuf>,
+    /// Where the server keeps its own files.
+    pub data_dir: Option<PathBuf>,
+    /// `sqlite:PATH` or `postgres://…`; a SQLite file in the data directory if it is not set.
+    pub store: Option<String>,
+    /// The tool families to offer; all of them if it is empty.
+    pub tools: Vec<String>,
+    pub log: LogSettings,
+    pub server: ServerSettings,
+    pub engine: EngineSettings,
+}
+
+/// The configuration in force and the file it began with.
+pub(crate) struct Loaded {
+    pub(crate) config: Config,
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// A nested setting in the environment: `MAINSTAY__ENGINE__DEADLINE_SECONDS=10`.
+const NESTED: &str = "MAINSTAY__";
+
+pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Loaded> {
+    let file = match &flags.config {
+        Some(file) => Some(file.clone()),
+        None => home_file("XDG_CONFIG_HOME", ".config", "mainstay/config.toml").filter(|file| file.exists()),
+    };
+    let mut table = match &file {
+        Some(file) => read(file)?,
+        None => Table::new(),
+    };
+    for (name, value) in environment {
+        if let Some(path) = name.strip_prefix(NESTED) {
+            let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
+            set(&mut table, &keys, parse_value(&value))
+                .with_context(|| format!("{name} does not fit the configuration"))?;
+        }
+    }
+    let mut config: Config = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
+        let origin = file.as_deref().map_or("the environment".to_owned(), |file| file.display().to_string());
+        anyhow::anyhow!("the configuration ({origin}) is not valid: {}", error.message())
+    })?;
+    overlay(&mut config, flags);
+    Ok(Loaded { config, file })
+}
+
+fn read(file: &Path) -> anyhow::Result<Table> {
+    let text =
+        std::fs::read_to_string(file).with_context(|| format!("cannot read the configuration {}", file.display()))?;
+    text.parse().with_context(|| format!("the configuration {} is not TOML", file.display()))
+}
+
+/// `10`, `true` and `[1, 2]` mean what they mean in the file; anything else is text.
+fn parse_value(text: &str) -> Value {
+    match format!("v = {text}").parse::<Table>() {
+        Ok(mut table) => table.remove("v").unwrap_or_else(|| Value::String(text.to_owned())),
+        Err(_) => Value::String(text.to_owned()),
+    }
+}
+
+fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
+    match keys {
+        [] => bail!("the name is empty"),
+        [last] => _ = table.insert(last.clone(), value),
+        [first, rest @ ..] => {
+            let section = table.entry(first.clone()).or_insert_with(|| Value::Table(Table::new()));
+            let Value::Table(inner) = section else { bail!("{first} is {}, not a section", section.type_str()) };
+            set(inner, rest, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// Flags, and the variables that stand for them, win over everything.
+fn overlay(config: &mut Config, flags: &Flags) {
+    let Flags { config: _, workspace, data_dir, store, listen, tools, log, log_format } = flags.clone();
+    config.workspace = workspace.or(config.workspace.take());
+    config.data_dir = data_dir.or(config.data_dir.take());
+    config.store = store.or(config.store.take());
+    config.server.listen = listen.unwrap_or(config.server.listen);
+    config.tools = tools.unwrap_or(std::mem::take(&mut config.tools));
+    config.log.level = log.unwrap_or(std::mem::take(&mut config.log.level));
+    config.log.format = log_format.unwrap_or(config.log.format);
+}
+
+impl Config {
+    pub fn workspace(&self) -> anyhow::Result<PathBuf> {
+        let directory = match &self.workspace {
+            Some(directory) => directory.clone(),
+            None => std::env::current_dir().context("the current directory cannot be read; give --workspace")?,
+        };
+        std::fs::canonicalize(&directory)
+            .with_context(|| format!("the workspace {} cannot be opened", directory.display()))
+    }
+
+    pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
+        let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
+        found.context("there is no home directory to keep data in; give --data-dir")
+    }
+
+    pub fn store_url(&self) -> anyhow::Result<String> {
+        match &self.store {
+            Some(url) => Ok(url.clone()),
+            None => Ok(format!("sqlite:{}", self.data_dir()?.join("mainstay.db").display())),
+        }
+    }
+
+    /// As it may be shown: a password in the store's URL is left out.
+    pub(crate) fn redacted(&self) -> Self {
+        let store = self.store.as_ref().map(|url| match (url.find("://"), url.rfind('@')) {
+            (Some(scheme), Some(at)) if at > scheme => format!("{}***{}", &url[..scheme + 3], &url[at..]),
+            _ => url.clone(),
+        });
+        Self { store, ..self.clone() }
+    }
+}
+
+fn home_file(variable: &str, beneath_home: &str, name: &str) -> Option<PathBuf> {
+    let base = std::env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let base = base.or_else(|| {
+        std::env::var_os("HOME").filter(|dir| !dir.is_empty()).map(|home| PathBuf::from(home).join(beneath_home))
+    });
+    base.map(|base| base.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load_text(text: &str, environment: &[(&str, &str)], flags: Flags) -> anyhow::Result<Config> {
+        let file = std::env::temp_dir().join(format!("mainstay-config-{}.toml", mainstay_core::new_id()));
+        std::fs::write(&file, text).unwrap();
+        let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let loaded = load(&Flags { config: Some(file.clone()), ..flags }, environment);
+        std::fs::remove_file(&file).unwrap();
+        loaded.map(|loaded| loaded.config)
+    }
+
+    #[test]
+    fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+        let text = "[engine]\ndeadline_seconds = 1\ndrain_seconds = 2\n[server]\nlisten = \"127.0.0.1:1\"";
+        let flags = Flags { listen: Some("127.0.0.1:3".parse().unwrap()), ..Flags::default() };
+        let config = load_text(text, &[("MAINSTAY__ENGINE__DRAIN_SECONDS", "9")], flags).unwrap();
+        assert_eq!((config.engine.deadline_seconds, config.engine.drain_seconds), (1, 9));
+        assert_eq!(config.server.listen.port(), 3);
+    }
+
+    #[test]
+    fn a_setting_that_does_not_exist_is_named() {
+        let error = load_text("[engine]\ndeadlin_seconds = 1", &[], Flags::default()).unwrap_err();
+        assert!(error.to_string().contains("deadlin_seconds"), "{error}");
+    }
+
+    #[test]
+    fn a_password_is_never_shown() {
+        let config = Config { store: Some("postgres://me:secret@host/db".into()), ..Config::default() };
+        assert_eq!(config.redacted().store.unwrap(), "postgres://***@host/db");
+    }
+}

@@ -1,0 +1,91 @@
+//! How the parts are put together.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context as _;
+use mainstay_core::{CancellationToken, Registry, SystemClock};
+use mainstay_engine::Engine;
+use mainstay_server::About;
+use mainstay_store::{Store, StoreOptions};
+use mainstay_tools::Setup;
+
+use crate::{Config, MoreFamilies};
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
+    if config.store.is_none() {
+        make_private_dir(&config.data_dir()?)?;
+    }
+    Ok(Store::open(&config.store_url()?, StoreOptions::default()).await?)
+}
+
+/// The data directory holds the audit and keys: nobody else's business.
+fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory).with_context(|| format!("cannot create the data directory {}", directory.display()))
+}
+
+pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
+    let store = open_store(config).await?;
+    let setup =
+        Setup { version: VERSION, workspace: config.workspace()?, store: store.engine(), started: Instant::now() };
+    let mut families = mainstay_tools::families(&setup, &config.tools)?;
+    families.extend(more(config));
+    let registry = Registry::new(families)
+        .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
+    Ok(Engine::new(config.engine.clone(), registry, store, Arc::new(SystemClock)))
+}
+
+pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
+    let workspace = config.workspace()?;
+    Ok(About {
+        version: VERSION,
+        instructions: format!(
+            "Mainstay serves the workspace {}. Every call is checked, limited and recorded.",
+            workspace.display()
+        ),
+    })
+}
+
+/// Cancelled by the first interrupt or termination signal; a second one ends the process at once.
+pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let stop = CancellationToken::new();
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let stopping = stop.clone();
+    tokio::spawn(async move {
+        for nth in 1.. {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if nth > 1 {
+                std::process::exit(130);
+            }
+            tracing::info!("stopping; calls under way are given time to finish, a second signal ends them");
+            stopping.cancel();
+        }
+    });
+    Ok(stop)
+}
+
+/// Forgets what has expired, now and then, for as long as the server runs.
+pub(crate) fn keep_clean(engine: &Engine) {
+    let engine = engine.clone();
+    tokio::spawn(async move {
+        let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
+        every.tick().await;
+        loop {
+            every.tick().await;
+            if let Err(error) = engine.sweep().await {
+                tracing::warn!(detail = error.detail, "what has expired could not be removed");
+            }
+        }
+    });
+}

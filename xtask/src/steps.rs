@@ -1,0 +1,226 @@
+//! `cargo xtask test`: the steps, in the order they run, and the table at the end.
+
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::postgres::{self, Postgres};
+use crate::process;
+use crate::project::Project;
+use crate::tools::{Tool, Tools};
+use crate::{conformance, documents};
+
+const DRIVER_LIMIT: Duration = Duration::from_mins(10);
+
+struct Step {
+    name: &'static str,
+    about: &'static str,
+    tools: &'static [Tool],
+    run: fn(&Run) -> Result<()>,
+}
+
+/// The cheap steps come first, and each builds on what those before it compiled.
+const STEPS: &[Step] = &[
+    Step { name: "fmt", about: "the code is formatted", tools: &[], run: fmt },
+    Step { name: "house", about: "crates see only what they may", tools: &[], run: house },
+    Step { name: "clippy", about: "no lint is broken", tools: &[], run: clippy },
+    Step {
+        name: "unit",
+        about: "unit and integration tests, on SQLite and PostgreSQL",
+        tools: &[Tool::Python, Tool::Postgres],
+        run: unit,
+    },
+    Step { name: "docs", about: "the reference builds, its examples run, links lead somewhere", tools: &[], run: docs },
+    Step {
+        name: "e2e",
+        about: "the real binary, driven by the Python SDK and the MCP Inspector",
+        tools: &[Tool::Node, Tool::Inspector, Tool::Python, Tool::PythonSdk],
+        run: e2e,
+    },
+    Step {
+        name: "conformance",
+        about: "the official MCP conformance suite, both requirement sets",
+        tools: &[Tool::Node, Tool::Conformance],
+        run: conformance,
+    },
+];
+
+/// What the steps work with.
+struct Run {
+    project: Project,
+    tools: Tools,
+    postgres: Option<Postgres>,
+}
+
+enum Outcome {
+    Passed(Duration),
+    Failed(Duration),
+    NotRun,
+}
+
+pub(crate) fn test(arguments: &[String]) -> Result<ExitCode> {
+    let mut keep_going = false;
+    let mut chosen = Vec::new();
+    for argument in arguments {
+        match argument.as_str() {
+            "--list" => {
+                for step in STEPS {
+                    println!("{:<12} {}", step.name, step.about);
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
+            "--keep-going" => keep_going = true,
+            name => match STEPS.iter().find(|step| step.name == name) {
+                Some(step) => chosen.push(step.name),
+                None => bail!("there is no step {name:?}; `cargo xtask test --list` names them"),
+            },
+        }
+    }
+    let steps: Vec<&Step> = STEPS.iter().filter(|step| chosen.is_empty() || chosen.contains(&step.name)).collect();
+    let run = {
+        let project = Project::find()?;
+        let tools = Tools::new(&project.target);
+        Run { project, tools, postgres: None }
+    };
+    let table = run_all(run, &steps, keep_going);
+    Ok(summarise(&table))
+}
+
+/// Runs set-up and the steps. PostgreSQL, if a step needed it, is stopped before this returns.
+fn run_all(mut run: Run, steps: &[&Step], keep_going: bool) -> Vec<(&'static str, Outcome)> {
+    let mut table = Vec::new();
+    let mut ready = true;
+    if steps.iter().any(|step| !step.tools.is_empty()) {
+        let outcome = timed("set-up", "what the steps need, under target/tools", || set_up(&mut run, steps));
+        ready = matches!(outcome, Outcome::Passed(_));
+        table.push(("set-up", outcome));
+    }
+    let mut going = ready || keep_going;
+    for step in steps {
+        // Without its tools a step has nothing to show.
+        let possible = ready || step.tools.is_empty();
+        let outcome =
+            if going && possible { timed(step.name, step.about, || (step.run)(&run)) } else { Outcome::NotRun };
+        going &= keep_going || matches!(outcome, Outcome::Passed(_));
+        table.push((step.name, outcome));
+    }
+    table
+}
+
+fn timed(name: &str, about: &str, run: impl FnOnce() -> Result<()>) -> Outcome {
+    println!("\n=== {name}: {about}");
+    let begun = Instant::now();
+    let result = run();
+    let elapsed = begun.elapsed();
+    match result {
+        Ok(()) => {
+            println!("--- {name} passed in {:.1} s", elapsed.as_secs_f64());
+            Outcome::Passed(elapsed)
+        }
+        Err(error) => {
+            println!("error: {error:#}\n--- {name} FAILED after {:.1} s", elapsed.as_secs_f64());
+            Outcome::Failed(elapsed)
+        }
+    }
+}
+
+/// Prints the table; its last line stands alone: `N passed, N failed`.
+fn summarise(table: &[(&str, Outcome)]) -> ExitCode {
+    println!("\n{:<12} {:>8}  result", "step", "seconds");
+    for (name, outcome) in table {
+        match outcome {
+            Outcome::Passed(time) => println!("{name:<12} {:>8.1}  passed", time.as_secs_f64()),
+            Outcome::Failed(time) => println!("{name:<12} {:>8.1}  FAILED", time.as_secs_f64()),
+            Outcome::NotRun => println!("{name:<12} {:>8}  not run", "-"),
+        }
+    }
+    let passed = table.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Passed(_))).count();
+    let failed = table.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_))).count();
+    println!("\n{passed} passed, {failed} failed");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn set_up(run: &mut Run, steps: &[&Step]) -> Result<()> {
+    let given = std::env::var_os(postgres::VARIABLE).is_some();
+    let mut wanted: Vec<Tool> = Vec::new();
+    for tool in steps.iter().flat_map(|step| step.tools) {
+        let here = wanted.contains(tool) || (*tool == Tool::Postgres && given);
+        if !here {
+            wanted.push(*tool);
+        }
+    }
+    run.tools.set_up(&wanted)?;
+    if wanted.contains(&Tool::Postgres) {
+        let postgres = Postgres::start(&run.tools.postgres()?)?;
+        println!("{}={}", postgres::VARIABLE, postgres.url());
+        run.postgres = Some(postgres);
+    }
+    Ok(())
+}
+
+fn fmt(run: &Run) -> Result<()> {
+    process::run(run.project.cargo().args(["fmt", "--all", "--check"]))
+}
+
+fn house(run: &Run) -> Result<()> {
+    process::run(run.project.cargo().args(["test", "--quiet", "--package", "xtask", "house"]))
+}
+
+fn clippy(run: &Run) -> Result<()> {
+    process::run(run.project.cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
+}
+
+fn unit(run: &Run) -> Result<()> {
+    let mut command = run.project.cargo();
+    if has_nextest(&run.project) {
+        command.args(["nextest", "run", "--workspace", "--config-file", ".ci/nextest.toml"]);
+    } else {
+        command.args(["test", "--workspace", "--lib", "--bins", "--tests"]);
+    }
+    if let Some(postgres) = &run.postgres {
+        command.env(postgres::VARIABLE, postgres.url());
+    }
+    process::run(&mut command)
+}
+
+fn has_nextest(project: &Project) -> bool {
+    let mut command = project.cargo();
+    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn docs(run: &Run) -> Result<()> {
+    documents::check(&run.project)
+}
+
+fn e2e(run: &Run) -> Result<()> {
+    build_binaries(&run.project)?;
+    let drivers = run.project.root.join("tests/e2e");
+    let mut python = Command::new(run.tools.python());
+    python.arg("-B").arg(drivers.join("python_client.py"));
+    python.arg("--mainstay").arg(run.project.debug_binary("mainstay"));
+    python.arg("--fixtures").arg(run.project.debug_binary("mainstay-conformance"));
+    let mut inspector = Command::new(run.tools.python());
+    inspector.arg("-B").arg(drivers.join("inspector.py"));
+    inspector.arg("--mainstay").arg(run.project.debug_binary("mainstay"));
+    inspector.arg("--node").arg(run.tools.node()).arg("--inspector").arg(run.tools.inspector());
+    // Both are run, so that one failing driver does not hide what the other has to say.
+    let first = process::run_within(DRIVER_LIMIT, &mut python);
+    let second = process::run_within(DRIVER_LIMIT, &mut inspector);
+    match (first, second) {
+        (Err(first), Err(second)) => bail!("{first:#}\n{second:#}"),
+        (first, second) => first.and(second),
+    }
+}
+
+fn conformance(run: &Run) -> Result<()> {
+    build_binaries(&run.project)?;
+    conformance::run(&run.project, &run.tools)
+}
+
+/// Builds the binaries as the unit tests do (the tests are named too: it is they who decide the features of
+/// shared dependencies), so that nothing is compiled a second time.
+fn build_binaries(project: &Project) -> Result<()> {
+    process::run(project.cargo().args(["build", "--workspace", "--bins", "--tests"]))
+}
