@@ -130,9 +130,14 @@ impl Engine {
         Ok(())
     }
 
-    /// Stops taking calls, lets the running ones finish, and leaves everything on disk. Says whether all finished.
+    /// Stops taking calls and lets the running ones finish, within their time. Says whether all did.
+    pub async fn drain(&self) -> bool {
+        self.gate().drain(Duration::from_secs(self.settings().drain_seconds)).await
+    }
+
+    /// Drains, and leaves everything on disk.
     pub async fn shut_down(&self) -> bool {
-        let all = self.gate().drain(Duration::from_secs(self.settings().drain_seconds)).await;
+        let all = self.drain().await;
         if let Err(error) = self.store().close().await {
             tracing::error!(%error, "the store did not close cleanly");
         }

@@ -3,6 +3,8 @@
 
 mod bad_input;
 mod doors;
+mod ending;
+mod full_disk;
 mod killed;
 mod policy;
 mod program;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_mainstay-conformance");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_mainstay-conformance");
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn command(data: &Path, args: &[&str]) -> Command {
@@ -37,7 +37,11 @@ impl Server {
     pub(crate) fn start(data: &Path, more: &[&str]) -> Self {
         let mut args = vec!["serve", "--listen", "127.0.0.1:0"];
         args.extend(more);
-        let mut child = command(data, &args).stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        Self::from(command(data, &args))
+    }
+
+    pub(crate) fn from(mut command: Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap());
         let mut seen = String::new();
         let address = loop {
@@ -58,6 +62,16 @@ impl Server {
         let mut child = self.child.lock().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Asks it to stop, as a service manager does.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.lock().unwrap().id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    pub(crate) fn wait(&self) -> i32 {
+        self.child.lock().unwrap().wait().unwrap().code().unwrap_or(-1)
     }
 
     pub(crate) fn connect(&self) -> Http {

@@ -25,6 +25,12 @@ use tower::ServiceExt as _;
 
 use crate::{About, ServerSettings, StartError, standard};
 
+/// From the end of the last call to the end of its reply.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// How long a reader may take to take in what was written for it before.
+const CLOSING: Duration = Duration::from_secs(3);
+
 /// What the accept loop knows of a connection; every request on it carries this.
 #[derive(Clone)]
 pub(crate) struct Connection {
@@ -154,10 +160,12 @@ impl Bound {
             }
         }
         drop(self.listener);
-        // Streams that would stay open for ever end now; calls under way are given their time.
+        let closed = tokio::spawn(graceful.shutdown());
+        self.engine.drain().await;
+        // The last replies are on their way; what is still open after them are streams that would stay so for ever.
+        tokio::time::sleep(LAST_WORDS).await;
         self.open.cancel();
-        let patience = Duration::from_secs(self.engine.settings().drain_seconds);
-        let _ = tokio::time::timeout(patience, graceful.shutdown()).await;
+        let _ = tokio::time::timeout(CLOSING, closed).await;
     }
 
     fn connection(

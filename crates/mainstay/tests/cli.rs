@@ -1,0 +1,118 @@
+//! The command line, as a person meets it.
+#![expect(clippy::disallowed_methods, reason = "these tests start the program they test")]
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+fn mainstay(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
+    command.args(args).env("XDG_CONFIG_HOME", data).env("XDG_DATA_HOME", data).current_dir(data);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MAINSTAY")) {
+        command.env_remove(name);
+    }
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that does not read its input may have ended already.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    let out = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
+}
+
+fn ok(data: &Path, args: &[&str]) -> String {
+    let (code, out, error) = mainstay(data, args, "");
+    assert_eq!(code, 0, "{args:?}: {out}{error}");
+    out
+}
+
+fn refused(data: &Path, args: &[&str]) -> String {
+    let (code, out, error) = mainstay(data, args, "");
+    assert_ne!(code, 0, "{args:?}: {out}");
+    assert_eq!(out, "", "{args:?}");
+    error
+}
+
+#[test]
+fn tools_are_listed_for_people_and_for_programs() {
+    let data = tempfile::tempdir().unwrap();
+    assert!(ok(data.path(), &["tools"]).lines().any(|line| line.starts_with("server_echo ") && line.contains("reads")));
+    let all: Vec<Value> = serde_json::from_str(&ok(data.path(), &["tools", "--json"])).unwrap();
+    let echo = all.iter().find(|tool| tool["name"] == "server_echo").unwrap();
+    assert_eq!(echo["input_schema"]["required"][0], "text");
+    assert_eq!(echo["input_schema"]["additionalProperties"], false);
+    let error = refused(data.path(), &["tools", "--tools", "fils"]);
+    assert!(error.contains("\"fils\"") && error.contains("server"), "{error}");
+}
+
+#[test]
+fn a_tool_is_called_with_pairs_with_json_and_from_standard_input() {
+    let data = tempfile::tempdir().unwrap();
+    for (args, input, text) in [
+        (vec!["call", "server_echo", "text=a=b c"], "", "a=b c"),
+        (vec!["call", "server_echo", "text=7"], "", "7"),
+        (vec!["call", "server_echo", r#"{"text": "ü"}"#], "", "ü"),
+        (vec!["call", "server_echo", "-"], r#"{"text": "in"}"#, "in"),
+    ] {
+        let (code, out, error) = mainstay(data.path(), &args, input);
+        assert_eq!(code, 0, "{args:?} {error}");
+        assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["text"], text, "{args:?}");
+    }
+    assert!(ok(data.path(), &["audit", "verify"]).starts_with("whole: 4 rows"));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_the_value_that_was_wrong() {
+    let data = tempfile::tempdir().unwrap();
+    for (args, words) in [
+        (vec!["call", "server_ecko"], vec!["\"server_ecko\"", "mainstay tools"]),
+        (vec!["call", "server_echo"], vec!["text", "required"]),
+        (vec!["call", "server_echo", "txt=1"], vec!["txt", "required"]),
+        (vec!["call", "server_echo", "{"], vec!["not JSON"]),
+        (vec!["call", "server_echo", "text"], vec!["\"text\" is not key=value"]),
+        (vec!["tools", "--store", "mysql://x"], vec!["mysql", "sqlite"]),
+        (vec!["tools", "--workspace", "/no/such/dir"], vec!["/no/such/dir"]),
+        (vec!["tools", "--config", "/no/such.toml"], vec!["/no/such.toml"]),
+        (vec!["tools", "--log", "lound=="], vec!["lound"]),
+        (vec!["serve", "--listen", "nonsense"], vec!["nonsense"]),
+        (vec!["frobnicate"], vec!["frobnicate"]),
+    ] {
+        let error = refused(data.path(), &args);
+        assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn the_configuration_can_be_seen_and_has_a_schema() {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::create_dir(data.path().join("mainstay")).unwrap();
+    std::fs::write(data.path().join("mainstay/config.toml"), "[engine]\ndeadline_seconds = 7\n").unwrap();
+    let shown = ok(data.path(), &["config", "show"]);
+    assert!(shown.contains("deadline_seconds = 7") && shown.contains("mainstay/config.toml"), "{shown}");
+    let schema: Value = serde_json::from_str(&ok(data.path(), &["config", "schema"])).unwrap();
+    assert!(schema["properties"]["engine"].is_object() && schema["properties"]["server"].is_object());
+}
+
+#[test]
+fn the_doctor_says_what_to_do() {
+    let data = tempfile::tempdir().unwrap();
+    let healthy = ok(data.path(), &["doctor", "--listen", "127.0.0.1:0"]);
+    assert!(!healthy.contains("BAD") && healthy.contains("sqlite opens and answers"), "{healthy}");
+    let (code, sick, _) =
+        mainstay(data.path(), &["doctor", "--listen", "0.0.0.0:0", "--workspace", "/no/such/dir"], "");
+    assert_eq!(code, 1);
+    assert!(sick.contains("/no/such/dir") && sick.contains("--workspace") && sick.contains("[server.auth]"), "{sick}");
+}
+
+#[test]
+fn help_and_completions_are_there() {
+    let data = tempfile::tempdir().unwrap();
+    let help = ok(data.path(), &["--help"]);
+    for word in ["serve", "stdio", "tools", "call", "doctor", "audit", "config", "completions", "--workspace", "8099"] {
+        assert!(help.contains(word), "{word}");
+    }
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        assert!(ok(data.path(), &["completions", shell]).contains("mainstay"), "{shell}");
+    }
+}
