@@ -9,7 +9,7 @@ use crate::project::Project;
 use crate::tools::{Tool, Tools};
 
 /// Where a benchmark finds its peers: `bin/node` and `npm/node_modules` under it.
-const VARIABLE: &str = "MAINSTAY_TOOLS";
+const VARIABLE: &str = "BENCH_TOOLS";
 
 pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode> {
     let known = benchmarks(project);

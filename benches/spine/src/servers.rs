@@ -19,7 +19,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Our own stand beside this program; those of npm under `$MAINSTAY_TOOLS`, else on the `PATH`.
+    /// Our own stand beside this program; those of npm under `$BENCH_TOOLS`, else on the `PATH`.
     pub(crate) fn find() -> Result<Self> {
         let exe = std::env::current_exe().context("cannot tell where this program lies")?;
         let beside = exe.parent().context("this program has no directory")?;
@@ -49,7 +49,7 @@ impl Programs {
     /// Run by the Node we found rather than through its `#!` line, which would take whatever Node the `PATH` has.
     pub(crate) fn everything(&self, transport: &str) -> Result<Command> {
         let script = self.everything.as_ref().context(
-            "mcp-server-everything is neither under $MAINSTAY_TOOLS nor on the PATH; give --skip-everything to go without it",
+            "mcp-server-everything is neither under $BENCH_TOOLS nor on the PATH; give --skip-everything to go without it",
         )?;
         let mut command = command(&self.node);
         command.arg(script).arg(transport);
@@ -58,7 +58,7 @@ impl Programs {
 }
 
 fn find_tool(name: &str) -> Option<PathBuf> {
-    let tools = std::env::var_os("MAINSTAY_TOOLS").map(PathBuf::from);
+    let tools = std::env::var_os("BENCH_TOOLS").map(PathBuf::from);
     let under_tools =
         tools.iter().flat_map(|tools| ["node_modules/.bin", "npm/node_modules/.bin", "bin"].map(|sub| tools.join(sub)));
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -6,9 +6,6 @@ mod mcp;
 mod settings;
 mod stdio;
 
-use mainstay_core::Error;
-use mainstay_engine::Engine;
-
 pub use http::{Access, Bound, Route, bind};
 pub use settings::{AuthSettings, ServerSettings};
 pub use stdio::serve_stdio;
@@ -34,12 +31,4 @@ pub enum StartError {
     Keys { path: String, reason: String },
     #[error("{0:?} cannot be an allowed host or origin: {1}")]
     Allowed(String, &'static str),
-    #[error(transparent)]
-    Engine(#[from] Error),
-}
-
-/// Everything a connection needs to serve the standard protocol.
-pub(crate) async fn standard(engine: &Engine, about: &About) -> Result<std::sync::Arc<mcp::Shared>, Error> {
-    let key = engine.secret("request-state").await?;
-    Ok(std::sync::Arc::new(mcp::Shared::new(engine.clone(), about, &key)?))
 }

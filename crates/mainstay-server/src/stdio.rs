@@ -3,28 +3,39 @@
 use std::collections::HashSet;
 use std::io::{BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use mainstay_core::{Caller, CancellationToken, Result};
+use mainstay_core::{Caller, CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
-use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use crate::About;
-use crate::mcp::{Handler, Origin};
+use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
 
 /// Messages read ahead of the server, and replies waiting for a slow reader.
 const AHEAD: usize = 256;
 
+/// What tells the writer that nothing follows: the reader may still hold its end of the channel.
+const END: Vec<u8> = Vec::new();
+
 /// Serves whoever started this process, until the end of input or until `stop`.
-pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) -> Result<()> {
-    let shared = crate::standard(engine, about).await?;
-    let origin = Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() };
-    let lines = Lines::open(message_bytes);
+pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) {
+    let shared = Arc::new(Shared::new(engine.clone(), about));
+    let piped = Piped {
+        origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
+        session: new_id().into(),
+        ended: CancellationToken::new(),
+    };
+    let counter = Counter { shared: shared.clone(), piped: piped.clone(), runtime: Handle::current() };
+    let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds));
     loop {
-        let handler = Handler::over_stdio(shared.clone(), origin.clone());
+        let handler = Handler::over_stdio(shared.clone(), piped.clone());
         let served = tokio::select! {
             served = serve_server(handler, lines.transport()) => served,
             () = stop.cancelled() => break,
@@ -44,7 +55,6 @@ pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, s
         }
     }
     lines.finish().await;
-    Ok(())
 }
 
 /// The two pipes, and which requests are still to be answered.
@@ -53,7 +63,10 @@ struct Lines {
     incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
     outgoing: mpsc::Sender<Vec<u8>>,
     open: Arc<Open>,
+    ended: CancellationToken,
     written: watch::Receiver<bool>,
+    /// How long answers are waited for after the end of input.
+    patience: Duration,
 }
 
 /// Requests read and not yet answered: at the end of input they are still served.
@@ -72,18 +85,19 @@ impl Open {
 
 impl Lines {
     /// Plain threads: they block on the pipes so that no call ever does.
-    fn open(limit: usize) -> Self {
+    fn open(counter: Counter, limit: usize, patience: Duration) -> Self {
+        let ended = counter.piped.ended.clone();
         let (to_server, incoming) = mpsc::channel(AHEAD);
         let (outgoing, to_client) = mpsc::channel(AHEAD);
         let (done, written) = watch::channel(false);
         let open = Arc::new(Open { ids: Mutex::default(), count: watch::Sender::new(0) });
-        let (refusals, asked) = (outgoing.clone(), open.clone());
-        std::thread::spawn(move || read(&mut std::io::stdin().lock(), limit, &to_server, &refusals, &asked));
+        let (replies, asked) = (outgoing.clone(), open.clone());
+        std::thread::spawn(move || read(&mut std::io::stdin().lock(), limit, &counter, &to_server, &replies, &asked));
         std::thread::spawn(move || {
             write(to_client);
             done.send_replace(true);
         });
-        Self { incoming: Arc::new(incoming.into()), outgoing, open, written }
+        Self { incoming: Arc::new(incoming.into()), outgoing, open, ended, written, patience }
     }
 
     fn transport(&self) -> LineTransport {
@@ -93,8 +107,8 @@ impl Lines {
     /// Waits until everything that was said has left.
     async fn finish(self) {
         let Self { outgoing, mut written, .. } = self;
-        drop(outgoing);
-        let _ = tokio::time::timeout(std::time::Duration::from_secs(5), written.wait_for(|done| *done)).await;
+        let _ = outgoing.send(END).await;
+        let _ = tokio::time::timeout(Duration::from_secs(5), written.wait_for(|done| *done)).await;
     }
 }
 
@@ -102,30 +116,78 @@ impl Lines {
 fn read(
     input: &mut impl BufRead,
     limit: usize,
+    counter: &Counter,
     to_server: &mpsc::Sender<ClientJsonRpcMessage>,
-    refusals: &mpsc::Sender<Vec<u8>>,
-    open: &Open,
+    to_client: &mpsc::Sender<Vec<u8>>,
+    open: &Arc<Open>,
 ) {
-    let mut line = Vec::new();
+    let (mut line, mut initialized) = (Vec::new(), false);
     loop {
         let message = match next_line(input, limit, &mut line) {
             Ok(Line::End) | Err(_) => return,
             Ok(Line::TooLong) => Err(Refusal::too_long(limit)),
             Ok(Line::Whole) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Ok(Line::Whole) => parse(&line),
+            Ok(Line::Whole) => match counter.plain(initialized, &line) {
+                Some(plain) => {
+                    if counter.serve(plain, to_client, open) {
+                        continue;
+                    }
+                    return;
+                }
+                None => parse(&line),
+            },
         };
         let sent = match message {
             Ok(Some(message)) => {
+                initialized |= is_initialize(&message);
                 if let ClientJsonRpcMessage::Request(request) = &message {
                     open.change(|ids| _ = ids.insert(request.id.clone()));
                 }
                 to_server.blocking_send(message).is_ok()
             }
             Ok(None) => true,
-            Err(refusal) => refusals.blocking_send(refusal.to_json().into_bytes()).is_ok(),
+            Err(refusal) => to_client.blocking_send(refusal.to_json().into_bytes()).is_ok(),
         };
         if !sent {
             return;
+        }
+    }
+}
+
+fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::InitializeRequest(_)))
+}
+
+/// Serves the plainest calls where they are read, without a detour through the SDK.
+struct Counter {
+    shared: Arc<Shared>,
+    piped: Piped,
+    runtime: Handle,
+}
+
+impl Counter {
+    fn plain(&self, initialized: bool, line: &[u8]) -> Option<Plain> {
+        Plain::over_stdio(&self.shared, &self.piped.origin, &self.piped.session, initialized, line)
+    }
+
+    /// Most such calls are done at the first look; one that is not goes on elsewhere. False if nobody reads any more.
+    fn serve(&self, plain: Plain, to_client: &mpsc::Sender<Vec<u8>>, open: &Arc<Open>) -> bool {
+        let _runtime = self.runtime.enter();
+        let (shared, id) = (self.shared.clone(), plain.id().clone());
+        let mut call = Box::pin(async move { plain.answer(&shared).await });
+        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.blocking_send(reply).is_ok()),
+            Poll::Pending => {
+                let (to_client, open) = (to_client.clone(), open.clone());
+                open.change(|ids| _ = ids.insert(id.clone()));
+                self.runtime.spawn(async move {
+                    if let Ok(reply) = call.await {
+                        let _ = to_client.send(reply).await;
+                    }
+                    open.change(|ids| _ = ids.remove(&id));
+                });
+                true
+            }
         }
     }
 }
@@ -184,6 +246,10 @@ fn write(mut messages: mpsc::Receiver<Vec<u8>>) {
     while let Some(message) = messages.blocking_recv() {
         let mut next = Some(message);
         while let Some(message) = next {
+            if message == END {
+                let _ = output.flush();
+                return;
+            }
             if output.write_all(&message).and_then(|()| output.write_all(b"\n")).is_err() {
                 return;
             }
@@ -226,8 +292,10 @@ impl Transport<RoleServer> for LineTransport {
             self.0.open.change(|ids| _ = ids.remove(id));
         }
         if message.is_none() {
-            // Whoever pipes requests in and closes the pipe still wants the answers.
-            let _ = self.0.open.count.subscribe().wait_for(|open| *open == 0).await;
+            // Nobody can end a subscription any more; whoever pipes requests in still wants the answers.
+            self.0.ended.cancel();
+            let mut open = self.0.open.count.subscribe();
+            let _ = tokio::time::timeout(self.0.patience, open.wait_for(|open| *open == 0)).await;
         }
         message
     }

@@ -6,9 +6,10 @@ use std::time::Duration;
 pub struct StoreOptions {
     /// Connections that read, beside the one that writes.
     pub readers: u32,
-    /// How many writes may wait. Beyond it a note is refused and any other write waits for room.
+    /// How many noted audit rows may wait, and how many other writes. Beyond it a note is refused, and any other write
+    /// waits for room.
     pub queue: usize,
-    /// How many writes share one commit at most.
+    /// How many writes share one commit at most, beside the noted rows: all of those are taken along.
     pub group: usize,
     /// How long noted audit rows wait for company when nothing else is to be written.
     pub linger: Duration,
@@ -28,7 +29,7 @@ impl Default for StoreOptions {
             group: 1024,
             linger: Duration::from_millis(10),
             busy_timeout: Duration::from_secs(5),
-            note_patience: Duration::from_secs(60),
+            note_patience: Duration::from_mins(1),
             sqlite_max_bytes: None,
         }
     }

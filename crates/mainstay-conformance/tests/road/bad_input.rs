@@ -112,6 +112,17 @@ fn requests_sent_before_the_end_of_input_are_still_answered() {
 }
 
 #[test]
+fn a_client_that_still_listens_at_the_end_of_input_keeps_nothing_alive() {
+    let mut stdio = Piped::start();
+    let listening = stdio.ask(&modern(1, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})));
+    assert_eq!(listening["method"], "notifications/subscriptions/acknowledged");
+    stdio.end_input();
+    let begun = std::time::Instant::now();
+    assert_eq!(stdio.wait(), 0);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "it waited for a subscription to end");
+}
+
+#[test]
 fn stdio_serves_a_client_that_never_initializes() {
     let mut stdio = Piped::start();
     let listed = stdio.ask(&modern(1, "tools/list", json!({})));

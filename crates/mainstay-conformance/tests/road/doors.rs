@@ -231,7 +231,7 @@ fn a_session_is_bound_to_the_principal_that_opened_it() {
     let renewed = format!("Bearer {}", issuer.token(&json!({"exp": 4_000_000_001_u64})));
     let as_alice = [("Authorization", renewed.as_str()), ("Mcp-Session-Id", session.as_str())];
     assert_eq!(http.post(&as_alice, ping).unwrap().status, 200);
-    assert_eq!(delete(&mut http, &alice), 202);
+    assert_eq!(delete(&mut http, &alice), 204);
     assert_eq!(http.post(&as_alice, ping).unwrap().status, 404);
 }
 

@@ -8,4 +8,5 @@ mod full_disk;
 mod killed;
 mod policy;
 mod program;
+mod replicas;
 mod sessions;

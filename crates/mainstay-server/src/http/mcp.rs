@@ -52,11 +52,7 @@ impl Endpoint {
         if parts.method == Method::DELETE
             && let Some(id) = session
         {
-            match self.sessions.known(id).await {
-                Ok(true) => {}
-                Ok(false) => return (StatusCode::NOT_FOUND, "Not Found: there is no such session\n").into_response(),
-                Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response(),
-            }
+            return self.end_session(id).await;
         }
         if parts.method != Method::POST {
             return self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new);
@@ -66,7 +62,7 @@ impl Endpoint {
             Err(response) => return *response,
         };
         if let Some(origin) = parts.extensions.get::<Origin>()
-            && let Some(plain) = Plain::read(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
+            && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
         {
             return match plain.answer(&self.shared).await {
                 Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
@@ -83,6 +79,14 @@ impl Endpoint {
                 (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response()
             }
             Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
+        }
+    }
+
+    async fn end_session(&self, id: &str) -> Response {
+        match self.sessions.end(id).await {
+            Ok(true) => StatusCode::NO_CONTENT.into_response(),
+            Ok(false) => (StatusCode::NOT_FOUND, "Not Found: there is no such session\n").into_response(),
+            Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response(),
         }
     }
 

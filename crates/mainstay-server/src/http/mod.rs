@@ -23,7 +23,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
-use crate::{About, ServerSettings, StartError, standard};
+use crate::mcp::Shared;
+use crate::{About, ServerSettings, StartError};
 
 /// From the end of the last call to the end of its reply.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -59,7 +60,7 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
     let address = listener.local_addr().map_err(listen_error)?;
     let guard = Arc::new(guard::Guard::new(address, settings)?);
     let open = CancellationToken::new();
-    let endpoint = Arc::new(mcp::Endpoint::new(standard(engine, about).await?, settings, open.clone()));
+    let endpoint = Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, open.clone()));
     let doors = auth::Doors { verifier };
     let router = routes(engine, &endpoint, &doors, guard);
     Ok(Bound { listener, address, router, engine: engine.clone(), connections: settings.connections, open })

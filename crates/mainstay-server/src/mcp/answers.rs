@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 /// A person may think for a while; a stolen state must not be good for long.
 const LIFE: Duration = Duration::from_mins(30);
@@ -25,7 +26,9 @@ struct Carried {
     state: Value,
 }
 
-pub(crate) struct Sealer(RequestStateCodec);
+/// Seals with a key that all replicas share; it is fetched when it is first needed.
+#[derive(Default)]
+pub(crate) struct Sealer(OnceCell<RequestStateCodec>);
 
 /// What the state is bound to: it is worthless to another caller and for another request.
 fn binding(caller: &Caller, method: &str, target: &str, args: &Value) -> Vec<u8> {
@@ -46,8 +49,12 @@ impl Request<'_> {
 }
 
 impl Sealer {
-    pub(crate) fn new(key: &[u8]) -> Result<Self> {
-        RequestStateCodec::try_new(key.to_vec()).map(Self).map_err(Error::internal)
+    async fn codec(&self, engine: &Engine) -> Result<&RequestStateCodec> {
+        let made = self.0.get_or_try_init(|| async {
+            let key = engine.secret("request-state").await?;
+            RequestStateCodec::try_new(key).map_err(Error::internal)
+        });
+        made.await
     }
 
     /// Reads the answers a second call brings. Without our state an answer is good for a tool's own question, as an
@@ -69,7 +76,8 @@ impl Sealer {
         };
         let refused = || Error::invalid("The requestState is not valid for this request; call again without it.");
         let binding = request.binding();
-        let carried: Carried = self.0.open_json_with(state, &binding).map_err(|error| refused().with_detail(error))?;
+        let codec = self.codec(engine).await?;
+        let carried: Carried = codec.open_json_with(state, &binding).map_err(|error| refused().with_detail(error))?;
         if !engine.use_once(&carried.nonce, LIFE).await? {
             return Err(Error::invalid("The requestState has been used already; call again without it."));
         }
@@ -78,7 +86,13 @@ impl Sealer {
     }
 
     /// Turns open questions into the result that asks them.
-    pub(crate) fn ask(&self, request: &Request<'_>, asked: Asked, before: &Answers) -> Result<InputRequiredResult> {
+    pub(crate) async fn ask(
+        &self,
+        engine: &Engine,
+        request: &Request<'_>,
+        asked: Asked,
+        before: &Answers,
+    ) -> Result<InputRequiredResult> {
         let carried = Carried {
             nonce: new_id(),
             given: before.given.iter().map(|(key, answer)| (key.clone(), write_answer(answer))).collect(),
@@ -86,7 +100,7 @@ impl Sealer {
         };
         let binding = request.binding();
         let options = SealOptions::new().associated_data(&binding).ttl(LIFE);
-        let sealed = self.0.seal_json_with(&carried, &options).map_err(Error::internal)?;
+        let sealed = self.codec(engine).await?.seal_json_with(&carried, &options).map_err(Error::internal)?;
         let questions = asked.questions.into_iter().map(|(key, question)| Ok((key, input_request(question)?)));
         let questions = questions.collect::<Result<InputRequests>>()?;
         Ok(InputRequiredResult::new(Some(questions).filter(|questions| !questions.is_empty()), Some(sealed)))

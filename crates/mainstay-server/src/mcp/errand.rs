@@ -90,8 +90,8 @@ pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -
         Ok(outcome) => Ok(Arrival::Outcome(outcome, id)),
         Err(mut error) => match error.asked.take() {
             Some(asked) => {
-                let asking = shared.sealer.ask(&request, *asked, &given).map_err(encode::protocol_error)?;
-                Ok(Arrival::Asks(asking))
+                let asking = shared.sealer.ask(&shared.engine, &request, *asked, &given).await;
+                Ok(Arrival::Asks(asking.map_err(encode::protocol_error)?))
             }
             None => Ok(Arrival::Error(error, id)),
         },

@@ -36,7 +36,7 @@ struct Params<'a> {
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
     #[serde(borrow, default, rename = "_meta")]
-    meta: Option<Meta<'a>>,
+    meta: Meta<'a>,
 }
 
 /// A request that wants progress or a log has a field more, and with it takes the long way.
@@ -51,6 +51,24 @@ struct Meta<'a> {
     _client: Option<Implementation>,
     #[serde(default, rename = "io.mainstay/idempotencyKey")]
     idempotency_key: Option<String>,
+}
+
+impl<'a> Message<'a> {
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let message: Self = serde_json::from_slice(bytes).ok()?;
+        (message.jsonrpc == "2.0" && message.method == "tools/call").then_some(message)
+    }
+}
+
+impl Meta<'_> {
+    /// The protocol a request speaks: the newest if it says so in full, the older one if that was agreed on before.
+    fn era(&self, agreed: bool) -> Option<Era> {
+        match (self.version, &self.capabilities) {
+            (Some(version), Some(_)) if version == ProtocolVersion::V_2026_07_28.as_str() => Some(Era::Stateless),
+            (None, None) if agreed => Some(Era::Session),
+            _ => None,
+        }
+    }
 }
 
 /// A plain call, ready to be made.
@@ -69,8 +87,8 @@ enum Answer<'a> {
 }
 
 impl Plain {
-    /// The call, if this request is plain in every respect.
-    pub(crate) fn read(
+    /// The call, if this request to `/mcp` is plain in every respect.
+    pub(crate) fn over_http(
         shared: &Shared,
         sessions: &Sessions,
         headers: &HeaderMap,
@@ -80,25 +98,51 @@ impl Plain {
         if !takes_json(headers) {
             return None;
         }
-        let message: Message<'_> = serde_json::from_slice(body).ok()?;
-        let Message { jsonrpc: "2.0", id, method: "tools/call", params } = message else { return None };
-        let meta = params.meta.unwrap_or_default();
+        let message = Message::read(body)?;
         let session = one(headers, "mcp-session-id").ok()?;
         let era = match session {
-            None => stateless(headers, &meta, &params.name)?,
-            Some(session) => in_session(headers, &meta, sessions, session)?,
+            None if headers_agree(headers, &message.params.name)? => message.params.meta.era(false)?,
+            Some(session) if older_version(headers)? && sessions.holds(session) => message.params.meta.era(true)?,
+            None | Some(_) => return None,
         };
+        let key = one(headers, "idempotency-key").ok()?.map(str::to_owned);
+        Self::make(shared, origin, message, era, session.map(Into::into), key)
+    }
+
+    /// The call, if this line is plain in every respect. `initialized` says whether the older protocol was agreed on.
+    pub(crate) fn over_stdio(
+        shared: &Shared,
+        origin: &Origin,
+        session: &Arc<str>,
+        initialized: bool,
+        line: &[u8],
+    ) -> Option<Self> {
+        let message = Message::read(line)?;
+        let era = message.params.meta.era(initialized)?;
+        Self::make(shared, origin, message, era, Some(session.clone()), None)
+    }
+
+    fn make(
+        shared: &Shared,
+        origin: &Origin,
+        message: Message<'_>,
+        era: Era,
+        session: Option<Arc<str>>,
+        key: Option<String>,
+    ) -> Option<Self> {
+        let Message { id, params, .. } = message;
         if !is_silent(shared, &params.name) {
             return None;
         }
         let args = params.arguments.map_or(Value::Null, Value::Object);
         let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, origin.caller.clone());
-        call.session = session.map(Into::into);
-        call.idempotency_key = match meta.idempotency_key {
-            Some(key) => Some(key),
-            None => one(headers, "idempotency-key").ok()?.map(str::to_owned),
-        };
+        call.session = session;
+        call.idempotency_key = params.meta.idempotency_key.or(key);
         Some(Self { id, era, call, origin: origin.clone() })
+    }
+
+    pub(crate) fn id(&self) -> &RequestId {
+        &self.id
     }
 
     /// Makes the call and writes the response.
@@ -131,25 +175,21 @@ fn takes_json(headers: &HeaderMap) -> bool {
         && accept.contains("text/event-stream")
 }
 
-/// Headers and body say the same, and all of it is there.
-fn stateless(headers: &HeaderMap, meta: &Meta<'_>, name: &str) -> Option<Era> {
-    let current = Some(ProtocolVersion::V_2026_07_28.as_str());
-    let agree = meta.version == current
-        && meta.capabilities.is_some()
-        && one(headers, "mcp-protocol-version").ok()? == current
-        && one(headers, "mcp-method").ok()? == Some("tools/call")
-        && one(headers, "mcp-name").ok()? == Some(name)
-        && !headers.keys().any(|header| header.as_str().starts_with("mcp-param-"));
-    agree.then_some(Era::Stateless)
+/// The headers of the newest protocol are all there and say what the body says.
+fn headers_agree(headers: &HeaderMap, name: &str) -> Option<bool> {
+    Some(
+        one(headers, "mcp-protocol-version").ok()? == Some(ProtocolVersion::V_2026_07_28.as_str())
+            && one(headers, "mcp-method").ok()? == Some("tools/call")
+            && one(headers, "mcp-name").ok()? == Some(name)
+            && !headers.keys().any(|header| header.as_str().starts_with("mcp-param-")),
+    )
 }
 
-fn in_session(headers: &HeaderMap, meta: &Meta<'_>, sessions: &Sessions, session: &str) -> Option<Era> {
-    let version = one(headers, "mcp-protocol-version").ok()?;
-    let older = |version: &str| {
-        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == version && known.has_initialize())
-    };
-    let plain = meta.version.is_none() && meta.capabilities.is_none() && version.is_none_or(older);
-    (plain && sessions.holds(session)).then_some(Era::Session)
+/// The version is one with sessions, or not named at all.
+fn older_version(headers: &HeaderMap) -> Option<bool> {
+    let mut older = ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize());
+    let named = one(headers, "mcp-protocol-version").ok()?;
+    Some(named.is_none_or(|named| older.any(|version| version.as_str() == named)))
 }
 
 /// A tool that neither reports nor asks, and whose arguments are not to be repeated in headers.

@@ -35,30 +35,30 @@ type Context = RequestContext<RoleServer>;
 /// One connection's side of the protocol: a session, a stdio stream, or a single stateless request.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
-    /// Known beforehand on stdio; over HTTP it comes with each request.
-    fixed: Option<Origin>,
-    stdio_session: Option<Arc<str>>,
+    /// What is known beforehand on stdio; over HTTP it comes with each request.
+    piped: Option<Piped>,
     level: AtomicU8,
     watched: Watched,
     /// Ends the passing on of events when the session ends.
     following: Mutex<Option<DropGuard>>,
 }
 
+/// A client at the other end of our standard input and output.
+#[derive(Clone)]
+pub(crate) struct Piped {
+    pub(crate) origin: Origin,
+    pub(crate) session: Arc<str>,
+    /// Cancelled at the end of input.
+    pub(crate) ended: CancellationToken,
+}
+
 impl Handler {
     pub(crate) fn over_http(shared: Arc<Shared>) -> Self {
-        Self {
-            shared,
-            fixed: None,
-            stdio_session: None,
-            level: AtomicU8::new(0),
-            watched: Watched::default(),
-            following: Mutex::new(None),
-        }
+        Self { shared, piped: None, level: AtomicU8::new(0), watched: Watched::default(), following: Mutex::new(None) }
     }
 
-    pub(crate) fn over_stdio(shared: Arc<Shared>, origin: Origin) -> Self {
-        let session = Some(mainstay_core::new_id().into());
-        Self { fixed: Some(origin), stdio_session: session, ..Self::over_http(shared) }
+    pub(crate) fn over_stdio(shared: Arc<Shared>, piped: Piped) -> Self {
+        Self { piped: Some(piped), ..Self::over_http(shared) }
     }
 
     fn parts(context: &Context) -> Option<&http::request::Parts> {
@@ -67,10 +67,8 @@ impl Handler {
 
     fn origin(&self, context: &Context) -> Result<Origin, ErrorData> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Origin>()).cloned();
-        self.fixed
-            .clone()
-            .or_else(from_http)
-            .ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
+        let from_pipe = self.piped.as_ref().map(|piped| piped.origin.clone());
+        from_pipe.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
     }
 
     fn header(context: &Context, name: &str) -> Option<String> {
@@ -90,7 +88,9 @@ impl Handler {
         let key = context.meta.get("io.mainstay/idempotencyKey").and_then(Value::as_str).map(str::to_owned);
         Ok(Visit {
             origin: self.origin(context)?,
-            session: Self::header(context, "mcp-session-id").map(Into::into).or_else(|| self.stdio_session.clone()),
+            session: Self::header(context, "mcp-session-id")
+                .map(Into::into)
+                .or_else(|| self.piped.as_ref().map(|piped| piped.session.clone())),
             idempotency_key: key.or_else(|| Self::header(context, "idempotency-key")),
             sink: Arc::new(PeerSink::new(context, era, &self.level)),
             cancel: context.ct.clone(),
@@ -313,7 +313,8 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        subscriptions::listen(self.shared.engine.events().listen(), &context).await;
+        let ended = self.piped.as_ref().map(|piped| piped.ended.clone()).unwrap_or_default();
+        subscriptions::listen(self.shared.engine.events().listen(), &context, &ended).await;
         Ok(())
     }
 

@@ -16,14 +16,14 @@ mod tasks;
 
 use std::sync::Arc;
 
-use mainstay_core::{Caller, Result};
+use mainstay_core::Caller;
 use mainstay_engine::{Engine, Lane};
 use rmcp::model::{Implementation, MetaObject, ServerCapabilities};
 
 use crate::About;
 
 pub(crate) use express::Plain;
-pub(crate) use handler::Handler;
+pub(crate) use handler::{Handler, Piped};
 pub(crate) use sessions::{CALLER, Kept, Sessions};
 
 /// What every handler shares, whatever connection it serves.
@@ -39,17 +39,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(engine: Engine, about: &About, state_key: &[u8]) -> Result<Self> {
+    pub(crate) fn new(engine: Engine, about: &About) -> Self {
         let implementation = Implementation::new("mainstay", about.version).with_title("Mainstay");
-        Ok(Self {
-            sealer: answers::Sealer::new(state_key)?,
+        Self {
+            sealer: answers::Sealer::default(),
             tasks: tasks::Tasks::default(),
             server_info: serde_json::to_value(&implementation).unwrap_or_default(),
             implementation,
             instructions: about.instructions.clone(),
             capabilities: capabilities(),
             engine,
-        })
+        }
     }
 }
 

@@ -60,13 +60,17 @@ impl Sessions {
         principal().is_ok_and(|principal| self.owners.get(id).is_some_and(|owner| *owner == principal))
     }
 
-    /// Whether this caller has such a session, in memory or in the store.
-    pub(crate) async fn known(&self, id: &str) -> mainstay_core::Result<bool> {
-        if self.holds(id) {
-            return Ok(true);
-        }
+    /// Ends a session of this caller's, in memory and in the store; false if it has none of this id.
+    pub(crate) async fn end(&self, id: &str) -> mainstay_core::Result<bool> {
         let Ok(principal) = principal() else { return Ok(false) };
-        Ok(self.engine.find_session(id, &principal).await?.is_some())
+        if self.engine.find_session(id, &principal).await?.is_none() && !self.holds(id) {
+            return Ok(false);
+        }
+        self.engine.close_session(id).await?;
+        if let Err(error) = self.close_session(&id.into()).await {
+            tracing::debug!(%error, "a session was gone before it was closed");
+        }
+        Ok(true)
     }
 
     /// Gives a new or restored session to the one who asks for it.

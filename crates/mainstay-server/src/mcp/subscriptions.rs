@@ -47,13 +47,12 @@ pub(crate) fn follow(mut events: Receiver<Event>, peer: Peer<RoleServer>, watche
 }
 
 /// Serves one `subscriptions/listen`: only what was asked for, until the client goes or the server stops.
-pub(crate) async fn listen(mut events: Receiver<Event>, context: &SubscriptionContext) {
+pub(crate) async fn listen(mut events: Receiver<Event>, context: &SubscriptionContext, ended: &CancellationToken) {
     let (sink, accepted) = (context.sink(), context.accepted().clone());
-    let end = CancellationToken::new();
     let wanted = |flag: Option<bool>| flag.unwrap_or(false);
     loop {
         let event = tokio::select! {
-            event = next(&mut events, &end) => event,
+            event = next(&mut events, ended) => event,
             () = context.cancelled() => return,
         };
         let told = match event {

@@ -58,8 +58,11 @@ pub(crate) async fn holds(db: &mut Conn<'_>, tip: Tip) -> Result<bool> {
 /// Reads a head: its number and its hash, in this order.
 pub(crate) fn tip(row: Option<&Row>) -> Result<Tip> {
     let row = row.ok_or_else(|| StoreError::failed("the audit's head is missing from the database"))?;
-    let hash = Hash::try_from(row.bytes(1)?.as_slice());
-    Ok(Tip { seq: row.int(0)?, hash: hash.map_err(|_| StoreError::failed("the audit's head has no valid hash"))? })
+    let (seq, hash) = (row.int(0)?, Hash::try_from(row.bytes(1)?.as_slice()));
+    match hash {
+        Ok(hash) if (0..=i64::MAX / 2).contains(&seq) => Ok(Tip { seq, hash }),
+        Ok(_) | Err(_) => Err(StoreError::failed("the audit's head in the database is damaged")),
+    }
 }
 
 fn shown(tip: &Tip) -> Head {

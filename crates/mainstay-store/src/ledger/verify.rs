@@ -18,7 +18,7 @@ pub(crate) async fn verify(readers: &Readers) -> Result<Verdict> {
     let mut db = lent.conn();
     let head = tip(db.row("SELECT seq, hash FROM audit_head WHERE id = 1", &[]).await?.as_ref())?;
     let mut walk = Walk { at: Tip::START, head, block: None, marked: HashMap::new() };
-    let fault = walk.to_the_end(&mut db).await?;
+    let fault = walk.run(&mut db).await?;
     Ok(Verdict { rows: walk.at.seq, head: shown(&head), fault })
 }
 
@@ -32,7 +32,7 @@ struct Walk {
 }
 
 impl Walk {
-    async fn to_the_end(&mut self, db: &mut Conn<'_>) -> Result<Option<Fault>> {
+    async fn run(&mut self, db: &mut Conn<'_>) -> Result<Option<Fault>> {
         let mut after = i64::MIN;
         loop {
             let pages = db.rows(STRIDE, &[after.into()]).await?;

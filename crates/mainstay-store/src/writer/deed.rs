@@ -9,7 +9,7 @@ use crate::{Result, StoreError};
 /// A change that happens as a whole or not at all.
 ///
 /// It runs inside a transaction that nobody else writes beside, on any replica, so what it reads stays true until it
-/// commits. It may run twice: when a neighbour in its group fails, the group is undone and each is tried alone.
+/// commits. It may run twice: when a neighbour in its group fails, the group is undone and done again without it.
 /// A refusal is part of what it gives; an error means that the database failed.
 pub(crate) trait Deed: Send + Sync + 'static {
     type Given: Send + 'static;
@@ -33,34 +33,35 @@ impl Deed for Statement {
 
 /// A deed somebody waits for, with its types erased.
 pub(super) trait Job: Send {
+    /// Keeps what the deed gave, or why it failed, and repeats the latter.
     fn run<'a>(&'a mut self, db: &'a mut Conn<'_>) -> BoxFuture<'a, Result<()>>;
 
-    /// Tells the waiter: what the deed gave, or why it is not on disk.
+    /// Tells the waiter: what was kept, or why nothing of it is on disk.
     fn settle(self: Box<Self>, committed: Result<()>);
 }
 
 struct Awaited<D: Deed> {
     deed: D,
-    given: Option<D::Given>,
+    kept: Result<D::Given>,
     waiter: oneshot::Sender<Result<D::Given>>,
 }
 
 impl<D: Deed> Job for Awaited<D> {
     fn run<'a>(&'a mut self, db: &'a mut Conn<'_>) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            self.given = Some(self.deed.run(db).await?);
-            Ok(())
+            self.kept = self.deed.run(db).await;
+            self.kept.as_ref().map(|_| ()).map_err(Clone::clone)
         })
     }
 
     fn settle(self: Box<Self>, committed: Result<()>) {
-        let Self { given, waiter, .. } = *self;
+        let Self { kept, waiter, .. } = *self;
         // A waiter that has gone away changes nothing: the deed is done.
-        let _ = waiter.send(committed.and_then(|()| given.ok_or(StoreError::Closed)));
+        let _ = waiter.send(committed.and(kept));
     }
 }
 
 pub(super) fn awaited<D: Deed>(deed: D) -> (Box<dyn Job>, oneshot::Receiver<Result<D::Given>>) {
     let (waiter, answer) = oneshot::channel();
-    (Box::new(Awaited { deed, given: None, waiter }), answer)
+    (Box::new(Awaited { deed, kept: Err(StoreError::Closed), waiter }), answer)
 }

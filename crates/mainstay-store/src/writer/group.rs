@@ -1,9 +1,9 @@
-//! Items that are committed together, and how each of them learns what came of it.
+//! What is committed together, and how each part of it learns what came of it.
 
 use tokio::sync::oneshot;
 
 use super::deed::Job;
-use super::queue::{Item, Taken};
+use super::queue::{Batch, Item};
 use crate::ledger::Lines;
 use crate::{Result, StoreError};
 
@@ -16,12 +16,13 @@ pub(super) struct Group {
     flushes: Vec<oneshot::Sender<Result<()>>>,
 }
 
+// A waiter that has gone away changes nothing, so nobody minds when telling it fails.
 impl Group {
     /// Rows that failed before come first: they happened first.
-    pub(super) fn new(backlog: Lines, taken: Taken) -> Self {
+    pub(super) fn new(backlog: Lines, batch: Batch) -> Self {
         let mut group = Self { lines: backlog, ..Self::default() };
-        group.lines.append(taken.notes);
-        for item in taken.items {
+        group.lines.append(batch.notes);
+        for item in batch.items {
             match item {
                 Item::Append(line, waiter) => {
                     group.lines.append(line);
@@ -34,15 +35,20 @@ impl Group {
         group
     }
 
+    /// Whether a failure inside may be the fault of one part, and the others be better off without it.
+    pub(super) const fn has_parts(&self) -> bool {
+        self.jobs.len() + !self.lines.is_empty() as usize > 1
+    }
+
     pub(super) fn settle_jobs(&mut self, committed: &Result<()>) {
         for job in self.jobs.drain(..) {
             job.settle(committed.clone());
         }
     }
 
-    /// The rows are on disk, the last of them as row `last`.
-    pub(super) fn lines_written(self, last: i64) {
-        // A waiter that has gone away changes nothing: the row is there.
+    /// Everything is on disk, the last of the rows as row `last`.
+    pub(super) fn succeed(mut self, last: i64) {
+        self.settle_jobs(&Ok(()));
         for (seq, waiter) in (0..=last).rev().zip(self.waiters.into_iter().rev()) {
             let _ = waiter.send(Ok(seq));
         }
@@ -51,8 +57,9 @@ impl Group {
         }
     }
 
-    /// The rows are not on disk. Those who wait are told; what was noted is handed back, to be tried again.
-    pub(super) fn lines_failed(mut self, error: &StoreError) -> Lines {
+    /// Nothing is on disk. Those who wait are told; what was noted is handed back, to be tried again.
+    pub(super) fn fail(mut self, error: &StoreError) -> Lines {
+        self.settle_jobs(&Err(error.clone()));
         self.lines.truncate(self.lines.len() - self.waiters.len());
         for waiter in self.waiters {
             let _ = waiter.send(Err(error.clone()));

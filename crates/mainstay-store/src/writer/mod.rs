@@ -6,6 +6,7 @@ mod group;
 mod queue;
 mod shared;
 mod task;
+mod transaction;
 
 use std::sync::Arc;
 

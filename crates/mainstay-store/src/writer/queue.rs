@@ -19,13 +19,13 @@ pub(super) enum Item {
 
 /// What the writer takes at once.
 #[derive(Default)]
-pub(super) struct Taken {
+pub(super) struct Batch {
     /// In the order they were noted, and each noted before any of the items that came after it.
     pub(super) notes: Lines,
     pub(super) items: Vec<Item>,
 }
 
-impl Taken {
+impl Batch {
     pub(super) const fn len(&self) -> usize {
         self.notes.len() + self.items.len()
     }
@@ -43,7 +43,7 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    taken: Taken,
+    batch: Batch,
     closed: bool,
 }
 
@@ -65,7 +65,7 @@ impl Queue {
         if waiting.closed {
             return Err(StoreError::Closed);
         }
-        let notes = &mut waiting.taken.notes;
+        let notes = &mut waiting.batch.notes;
         if notes.len() >= self.limit {
             return Err(StoreError::Overloaded);
         }
@@ -85,7 +85,7 @@ impl Queue {
         if waiting.closed {
             return Err(StoreError::Closed);
         }
-        waiting.taken.items.push(item);
+        waiting.batch.items.push(item);
         drop(waiting);
         place.forget();
         self.bell.notify_one();
@@ -93,7 +93,7 @@ impl Queue {
     }
 
     /// Waits until there is something to write, and takes it; `None` once the queue is closed and empty.
-    pub(super) async fn take(&self) -> Option<Taken> {
+    pub(super) async fn take(&self) -> Option<Batch> {
         loop {
             let (notes, items, closed) = self.look();
             if items == 0 && notes > 0 && notes < self.group && !closed {
@@ -121,15 +121,15 @@ impl Queue {
         }
     }
 
-    fn take_now(&self) -> Taken {
+    fn take_now(&self) -> Batch {
         let mut waiting = self.waiting();
-        let mut taken = std::mem::take(&mut waiting.taken);
-        if taken.items.len() > self.group {
-            waiting.taken.items = taken.items.split_off(self.group);
+        let mut batch = std::mem::take(&mut waiting.batch);
+        if batch.items.len() > self.group {
+            waiting.batch.items = batch.items.split_off(self.group);
         }
         drop(waiting);
-        self.room.add_permits(taken.items.len());
-        taken
+        self.room.add_permits(batch.items.len());
+        batch
     }
 
     pub(super) fn close(&self) {
@@ -143,12 +143,12 @@ impl Queue {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiting().taken.len()
+        self.waiting().batch.len()
     }
 
     fn look(&self) -> (usize, usize, bool) {
         let waiting = self.waiting();
-        (waiting.taken.notes.len(), waiting.taken.items.len(), waiting.closed)
+        (waiting.batch.notes.len(), waiting.batch.items.len(), waiting.closed)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

@@ -1,1 +1,35 @@
-fn main() {}
+//! One conformance suite: every case is written once, against `Store`, and run on both engines.
+//!
+//! PostgreSQL comes from `MAINSTAY_TEST_POSTGRES`, the URL of a server on which databases may be created and dropped.
+//! Without it that half is skipped, except on CI, where it fails.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::print_stderr, reason = "that half of the suite is skipped has to be seen")]
+
+/// Runs cases, each a function that takes a fresh [`bench::Bench`], on both engines.
+macro_rules! on_both_engines {
+    ($($case:ident),* $(,)?) => {
+        mod sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                crate::bench::on_sqlite(super::$case).await;
+            })*
+        }
+        mod postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $case() {
+                crate::bench::on_postgres(super::$case).await;
+            })*
+        }
+    };
+}
+
+mod audit;
+mod bench;
+mod consents;
+mod failures;
+mod idempotency;
+mod lifecycle;
+mod nonces;
+mod oauth;
+mod sessions;
+mod tampering;

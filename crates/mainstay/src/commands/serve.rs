@@ -25,7 +25,7 @@ pub(crate) async fn stdio(config: &Config, more: MoreFamilies) -> anyhow::Result
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
     keep_clean(&engine);
-    mainstay_server::serve_stdio(&engine, &about(config)?, config.server.message_bytes, stop).await?;
+    mainstay_server::serve_stdio(&engine, &about(config)?, config.server.message_bytes, stop).await;
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,0 +1,190 @@
+use std::sync::Arc;
+
+use mainstay_store::{Binding, ConsentState, Consents, Decision, NewConsent, StoreError, Taken};
+
+use crate::bench::{Bench, at_once};
+
+on_both_engines![
+    a_request_is_filed_and_found,
+    asking_twice_gives_the_request_that_is_pending,
+    an_expired_request_is_not_given_again,
+    a_request_id_that_is_taken_is_refused,
+    pending_requests_come_oldest_first,
+    a_decision_is_recorded_once,
+    a_request_that_is_unknown_or_expired_cannot_be_decided,
+    an_approval_is_used_up_by_one_call,
+    an_approval_is_good_for_its_own_binding_alone,
+    an_expired_approval_is_worth_nothing,
+    a_refusal_holds_until_somebody_is_asked_again,
+    of_many_who_take_one_approval_one_gets_it,
+    of_two_replicas_that_take_one_approval_one_gets_it,
+    of_many_who_decide_at_once_one_is_recorded,
+    sweeping_forgets_expired_requests,
+];
+
+fn binding() -> Binding {
+    Binding { principal: "ann".into(), target: "files_delete".into(), args_digest: "d".into(), policy: "v1".into() }
+}
+
+fn request(id: &str, now_ms: i64) -> NewConsent {
+    NewConsent { id: id.into(), binding: binding(), summary: "Delete a.txt".into(), now_ms, expires_ms: 1000 }
+}
+
+async fn approved(consents: &dyn Consents, id: &str) {
+    consents.request(request(id, 10)).await.unwrap();
+    assert_eq!(consents.decide(id, "boss", true, 20).await.unwrap(), Decision::Recorded);
+}
+
+async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    let filed = store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(
+        (filed.id.as_str(), filed.state, filed.created_ms, filed.expires_ms),
+        ("c1", ConsentState::Pending, 10, 1000)
+    );
+    assert_eq!((filed.binding.clone(), filed.summary.as_str()), (binding(), "Delete a.txt"));
+    assert_eq!(store.consents().find("c1").await.unwrap(), Some(filed));
+    assert_eq!(store.consents().find("c2").await.unwrap(), None);
+}
+
+async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    let first = store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(store.consents().request(request("c2", 11)).await.unwrap(), first);
+    let pending = Taken::Pending { id: "c1".into(), expires_ms: 1000 };
+    assert_eq!(store.consents().take(binding(), 12).await.unwrap(), pending);
+    let mut other = request("c3", 12);
+    other.binding.args_digest = "e".into();
+    assert_eq!(store.consents().request(other).await.unwrap().id, "c3");
+}
+
+async fn an_expired_request_is_not_given_again(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
+    let second = NewConsent { expires_ms: 2000, ..request("c2", 1000) };
+    assert_eq!(store.consents().request(second).await.unwrap().id, "c2");
+}
+
+async fn a_request_id_that_is_taken_is_refused(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    let mut other = request("c1", 11);
+    other.binding.principal = "bob".into();
+    let refused = store.consents().request(other).await.unwrap_err();
+    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
+}
+
+async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    for (id, now_ms, expires_ms) in [("c2", 20, 900), ("c3", 30, 40), ("c1", 10, 900), ("c4", 40, 900)] {
+        let mut new = NewConsent { expires_ms, ..request(id, now_ms) };
+        new.binding.args_digest = id.into();
+        store.consents().request(new).await.unwrap();
+    }
+    store.consents().decide("c4", "boss", false, 50).await.unwrap();
+    let ids = |found: Vec<mainstay_store::Consent>| found.into_iter().map(|c| c.id).collect::<Vec<_>>();
+    assert_eq!(ids(store.consents().pending(40, 10).await.unwrap()), ["c1", "c2"]);
+    assert_eq!(ids(store.consents().pending(39, 10).await.unwrap()), ["c1", "c2", "c3"]);
+    assert_eq!(ids(store.consents().pending(40, 1).await.unwrap()), ["c1"]);
+}
+
+async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(store.consents().decide("c1", "boss", false, 20).await.unwrap(), Decision::Recorded);
+    let again = store.consents().decide("c1", "other", true, 30).await.unwrap();
+    assert_eq!(again, Decision::AlreadyDecided(ConsentState::Denied));
+    let found = store.consents().find("c1").await.unwrap().unwrap();
+    assert_eq!((found.state, found.decided_by.as_deref()), (ConsentState::Denied, Some("boss")));
+}
+
+async fn a_request_that_is_unknown_or_expired_cannot_be_decided(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(store.consents().decide("c1", "boss", true, 1000).await.unwrap(), Decision::Expired);
+    assert_eq!(store.consents().decide("c2", "boss", true, 20).await.unwrap(), Decision::NotFound);
+    assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Pending);
+}
+
+async fn an_approval_is_used_up_by_one_call(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    approved(store.consents(), "c1").await;
+    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Approved { id: "c1".into() });
+    assert_eq!(store.consents().take(binding(), 31).await.unwrap(), Taken::None);
+    assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Used);
+    let again = store.consents().decide("c1", "boss", true, 40).await.unwrap();
+    assert_eq!(again, Decision::AlreadyDecided(ConsentState::Used));
+}
+
+async fn an_approval_is_good_for_its_own_binding_alone(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    approved(store.consents(), "c1").await;
+    for other in [
+        Binding { principal: "bob".into(), ..binding() },
+        Binding { target: "files_write".into(), ..binding() },
+        Binding { args_digest: "D".into(), ..binding() },
+        Binding { policy: "v2".into(), ..binding() },
+        Binding { principal: "ann ".into(), ..binding() },
+    ] {
+        assert_eq!(store.consents().take(other.clone(), 30).await.unwrap(), Taken::None, "{other:?}");
+    }
+    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Approved { id: "c1".into() });
+}
+
+async fn an_expired_approval_is_worth_nothing(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    approved(store.consents(), "c1").await;
+    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
+    assert_eq!(store.consents().take(binding(), 999).await.unwrap(), Taken::Approved { id: "c1".into() });
+}
+
+async fn a_refusal_holds_until_somebody_is_asked_again(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    store.consents().decide("c1", "boss", false, 20).await.unwrap();
+    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Denied { id: "c1".into() });
+    store.consents().request(request("c2", 30)).await.unwrap();
+    let pending = Taken::Pending { id: "c2".into(), expires_ms: 1000 };
+    assert_eq!(store.consents().take(binding(), 31).await.unwrap(), pending);
+    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
+}
+
+async fn of_many_who_take_one_approval_one_gets_it(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    approved(store.consents(), "c1").await;
+    let taken = at_once(200, |_| {
+        let store = store.clone();
+        async move { store.consents().take(binding(), 30).await.unwrap() }
+    });
+    let (got, left): (Vec<_>, Vec<_>) = taken.await.into_iter().partition(|taken| *taken != Taken::None);
+    assert_eq!((got, left.len()), (vec![Taken::Approved { id: "c1".into() }], 199));
+}
+
+async fn of_two_replicas_that_take_one_approval_one_gets_it(bench: Arc<Bench>) {
+    let stores = [bench.open().await, bench.open().await];
+    approved(stores[0].consents(), "c1").await;
+    let taken = at_once(100, |number| {
+        let store = stores[number % 2].clone();
+        async move { store.consents().take(binding(), 30).await.unwrap() }
+    });
+    assert_eq!(taken.await.into_iter().filter(|taken| *taken != Taken::None).count(), 1);
+}
+
+async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    let decided = at_once(100, |number| {
+        let store = store.clone();
+        async move { store.consents().decide("c1", &number.to_string(), number % 2 == 0, 20).await.unwrap() }
+    });
+    assert_eq!(decided.await.into_iter().filter(|decided| *decided == Decision::Recorded).count(), 1);
+}
+
+async fn sweeping_forgets_expired_requests(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.consents().request(request("c1", 10)).await.unwrap();
+    assert_eq!(store.consents().sweep(999).await.unwrap(), 0);
+    assert_eq!(store.consents().sweep(1000).await.unwrap(), 1);
+    assert_eq!(store.consents().find("c1").await.unwrap(), None);
+}

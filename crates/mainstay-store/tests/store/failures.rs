@@ -1,0 +1,259 @@
+//! What happens when the database does not do what it is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_store::{Session, Store, StoreError, StoreOptions};
+
+use crate::audit::{all, is_sound};
+use crate::bench::{Bench, at_once, entry};
+
+on_both_engines![
+    a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept,
+    a_commit_that_fails_is_told_to_everybody_in_its_group,
+    one_failing_deed_does_not_take_its_neighbours_along,
+    notes_that_cannot_be_written_for_too_long_are_counted_as_lost,
+    closing_says_when_noted_rows_could_not_be_written,
+    a_full_queue_refuses_notes_and_keeps_those_it_took,
+    waiters_wait_for_room_in_a_full_queue,
+    a_writer_that_is_held_up_fails_and_recovers,
+];
+
+// Deterministic stand-ins for a disk that is full: the audit takes no more rows.
+const BREAK: [&str; 2] = [
+    "CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    "ALTER TABLE audit ADD CONSTRAINT broken CHECK (first_seq < 0) NOT VALID",
+];
+const MEND: [&str; 2] = ["DROP TRIGGER broken", "ALTER TABLE audit DROP CONSTRAINT broken"];
+
+// And for one that fails when it comes to committing.
+const BREAK_COMMIT: [&str; 2] = [
+    "CREATE TABLE nobody (id INTEGER PRIMARY KEY);
+     CREATE TABLE broken (id INTEGER REFERENCES nobody DEFERRABLE INITIALLY DEFERRED);
+     CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN INSERT INTO broken VALUES (1); END",
+    "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room'; END $$;
+     CREATE CONSTRAINT TRIGGER broken AFTER INSERT ON audit
+     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION broken()",
+];
+const MEND_COMMIT: [&str; 2] = ["DROP TRIGGER broken", "DROP TRIGGER broken ON audit"];
+
+async fn apply(bench: &Bench, [sqlite, postgres]: [&str; 2]) {
+    bench.sql(bench.pick(sqlite, postgres)).await;
+}
+
+async fn recovery(store: &Store) {
+    for _ in 0..400 {
+        if !store.failing() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("the store goes on failing");
+}
+
+fn is_failed<T: std::fmt::Debug>(outcome: &Result<T, StoreError>) -> bool {
+    matches!(outcome, Err(StoreError::Failed(_)))
+}
+
+async fn a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.audit().append(entry(1)).await.unwrap();
+    apply(&bench, BREAK).await;
+    store.audit().note(entry(2)).unwrap();
+    assert!(is_failed(&store.audit().append(entry(3)).await));
+    assert!(is_failed(&store.audit().flush().await));
+    assert!(store.failing());
+    assert!(is_failed(&store.audit().note(entry(4))));
+    assert!(is_failed(&store.ping().await));
+    // What has nothing to do with the audit goes on.
+    assert!(store.nonces().claim("n", 100).await.unwrap());
+
+    apply(&bench, MEND).await;
+    recovery(&store).await;
+    store.audit().note(entry(5)).unwrap();
+    assert_eq!(store.audit().append(entry(6)).await.unwrap(), 4);
+    let made: Vec<_> = all(&store).await.into_iter().rev().map(|row| row.entry).collect();
+    assert_eq!(made, [entry(1), entry(2), entry(5), entry(6)]);
+    is_sound(&store, 4).await;
+    assert_eq!((store.lost_notes(), store.ping().await), (0, Ok(())));
+}
+
+async fn a_commit_that_fails_is_told_to_everybody_in_its_group(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    apply(&bench, BREAK_COMMIT).await;
+    let held = bench.hold_up_writers().await;
+    store.audit().note(entry(1)).unwrap();
+    let rows = at_once(20, |number| {
+        let store = store.clone();
+        async move { store.audit().append(entry(number)).await }
+    });
+    let claims = at_once(20, |number| {
+        let store = store.clone();
+        async move { (number, store.nonces().claim(&number.to_string(), 100).await) }
+    });
+    // Everything is waiting together by then.
+    let (rows, claims, ()) = tokio::join!(rows, claims, async {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        drop(held);
+    });
+    assert!(rows.iter().all(is_failed));
+    apply(&bench, MEND_COMMIT).await;
+    recovery(&store).await;
+    // Nobody was told of a success that did not last, nor of a failure that did.
+    for (number, claimed) in claims {
+        assert_eq!(store.nonces().claim(&number.to_string(), 100).await.unwrap(), claimed.is_err(), "{number}");
+    }
+    store.audit().flush().await.unwrap();
+    assert_eq!(all(&store).await.into_iter().map(|row| row.entry).collect::<Vec<_>>(), [entry(1)]);
+    is_sound(&store, 1).await;
+}
+
+async fn one_failing_deed_does_not_take_its_neighbours_along(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    let held = bench.hold_up_writers().await;
+    let claims = at_once(50, |number| {
+        let store = store.clone();
+        // Neither engine takes a NUL in a text.
+        let nonce = if number == 25 { "a\0b".to_owned() } else { number.to_string() };
+        async move {
+            let claimed = store.nonces().claim(&nonce, 100).await;
+            (number, claimed, store.audit().append(entry(number)).await)
+        }
+    });
+    let (claims, ()) = tokio::join!(claims, async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        drop(held);
+    });
+    for (number, claimed, appended) in claims {
+        assert_eq!(is_failed(&claimed), number == 25, "{claimed:?}");
+        appended.unwrap();
+    }
+    assert!(!store.failing());
+    is_sound(&store, 50).await;
+}
+
+async fn notes_that_cannot_be_written_for_too_long_are_counted_as_lost(bench: Arc<Bench>) {
+    let store = bench.open_with(StoreOptions { note_patience: Duration::ZERO, ..StoreOptions::default() }).await;
+    apply(&bench, BREAK).await;
+    store.audit().note(entry(1)).unwrap();
+    store.audit().note(entry(2)).unwrap();
+    while store.lost_notes() < 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(store.queued(), 0);
+    apply(&bench, MEND).await;
+    recovery(&store).await;
+    store.audit().append(entry(3)).await.unwrap();
+    is_sound(&store, 1).await;
+}
+
+async fn closing_says_when_noted_rows_could_not_be_written(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    apply(&bench, BREAK).await;
+    store.audit().note(entry(1)).unwrap();
+    let closed = store.close().await;
+    assert!(matches!(&closed, Err(StoreError::Failed(why)) if why.contains("1 noted")), "{closed:?}");
+    assert_eq!(store.lost_notes(), 1);
+}
+
+async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
+    let store = bench.open_with(StoreOptions { queue: 10, ..StoreOptions::default() }).await;
+    let held = bench.hold_up_writers().await;
+    let mut taken = 0;
+    let refused = loop {
+        match store.audit().note(entry(taken)) {
+            Ok(()) => taken += 1,
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused, StoreError::Overloaded);
+    assert!(taken >= 10 && store.queued() >= 10, "{taken}");
+    drop(held);
+    store.audit().flush().await.unwrap();
+    is_sound(&store, i64::try_from(taken).unwrap()).await;
+    store.audit().note(entry(0)).unwrap();
+}
+
+async fn waiters_wait_for_room_in_a_full_queue(bench: Arc<Bench>) {
+    let store = bench.open_with(StoreOptions { queue: 2, group: 2, ..StoreOptions::default() }).await;
+    let appended = at_once(50, |number| {
+        let store = store.clone();
+        async move { store.audit().append(entry(number)).await }
+    });
+    assert!(appended.await.iter().all(Result::is_ok));
+    is_sound(&store, 50).await;
+}
+
+async fn a_writer_that_is_held_up_fails_and_recovers(bench: Arc<Bench>) {
+    let options = StoreOptions { busy_timeout: Duration::from_millis(100), ..StoreOptions::default() };
+    let store = bench.open_with(options).await;
+    let held = bench.hold_up_writers().await;
+    assert!(is_failed(&store.audit().append(entry(1)).await));
+    assert!(is_failed(&store.nonces().claim("n", 100).await));
+    assert!(store.failing());
+    drop(held);
+    recovery(&store).await;
+    assert!(store.nonces().claim("n", 100).await.unwrap());
+    assert_eq!(store.audit().append(entry(2)).await.unwrap(), 1);
+    is_sound(&store, 1).await;
+}
+
+/// The real thing, as far as SQLite lets it be made: the file may not grow.
+#[tokio::test]
+async fn a_full_sqlite_file_refuses_rows_until_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", dir.path().join("store.db").display());
+    let small = StoreOptions { sqlite_max_bytes: Some(400_000), ..StoreOptions::default() };
+    let store = Store::open(&url, small).await.unwrap();
+    let ballast = Session {
+        id: "ballast".into(),
+        principal: String::new(),
+        dialect: String::new(),
+        state: "x".repeat(100_000),
+        created_ms: 0,
+        expires_ms: 1,
+    };
+    store.sessions().open(ballast).await.unwrap();
+
+    let mut rows = 0;
+    let refused = loop {
+        match store.audit().append(entry(0)).await {
+            Ok(_) => rows += 1,
+            Err(error) => break error,
+        }
+        assert!(rows < 10_000, "the file grows without end");
+    };
+    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("full")), "{refused}");
+    assert!(rows > 100);
+    assert!(store.failing());
+    is_sound(&store, rows).await;
+
+    assert_eq!(store.sweep(1).await.unwrap(), 1);
+    recovery(&store).await;
+    assert_eq!(store.audit().append(entry(1)).await.unwrap(), rows + 1);
+    store.close().await.unwrap();
+
+    let store = Store::open(&url, StoreOptions::default()).await.unwrap();
+    for number in 0..500 {
+        store.audit().note(entry(number)).unwrap();
+    }
+    store.audit().flush().await.unwrap();
+    is_sound(&store, rows + 501).await;
+}
+
+async fn a_server_that_hung_up_is_not_noticed(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.audit().append(entry(1)).await.unwrap();
+    store.audit().verify().await.unwrap();
+    bench
+        .sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+        .await;
+    assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
+    is_sound(&store, 2).await;
+    assert!(!store.failing());
+}
+
+#[tokio::test]
+async fn a_postgres_server_that_hung_up_is_not_noticed() {
+    crate::bench::on_postgres(a_server_that_hung_up_is_not_noticed).await;
+}

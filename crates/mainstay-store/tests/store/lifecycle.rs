@@ -1,0 +1,188 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_store::{AuditQuery, Begin, Begun, Session, Store, StoreError, StoreOptions};
+
+use crate::audit::{all, is_sound};
+use crate::bench::{Bench, at_once, entry};
+
+on_both_engines![
+    everything_is_there_after_reopening,
+    closing_writes_what_was_noted,
+    a_dropped_store_writes_what_was_noted,
+    a_closed_store_says_so,
+    many_who_open_a_new_database_at_once_all_succeed,
+    a_database_of_a_newer_program_is_refused,
+    a_database_with_another_migration_is_refused,
+    one_sweep_sweeps_everything,
+    a_store_knows_its_engine_and_answers_a_ping,
+];
+
+fn session() -> Session {
+    Session {
+        id: "s".into(),
+        principal: "ann".into(),
+        dialect: "mcp".into(),
+        state: "{}".into(),
+        created_ms: 1,
+        expires_ms: 100,
+    }
+}
+
+fn begin() -> Begin {
+    Begin {
+        principal: "ann".into(),
+        key: "k".into(),
+        target: "t".into(),
+        args_digest: "d".into(),
+        now_ms: 1,
+        expires_ms: 100,
+    }
+}
+
+async fn everything_is_there_after_reopening(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.sessions().open(session()).await.unwrap();
+    store.idempotency().begin(begin()).await.unwrap();
+    store.nonces().claim("n", 100).await.unwrap();
+    store.audit().append(entry(1)).await.unwrap();
+    store.close().await.unwrap();
+
+    let store = bench.open().await;
+    assert_eq!(store.sessions().find("s", 2).await.unwrap(), Some(session()));
+    assert!(matches!(store.idempotency().begin(begin()).await.unwrap(), Begun::Busy { since_ms: 1, .. }));
+    assert!(!store.nonces().claim("n", 100).await.unwrap());
+    assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
+    is_sound(&store, 2).await;
+}
+
+async fn closing_writes_what_was_noted(bench: Arc<Bench>) {
+    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
+    for number in 0..2500 {
+        store.audit().note(entry(number)).unwrap();
+    }
+    store.close().await.unwrap();
+    is_sound(&bench.open().await, 2500).await;
+}
+
+async fn a_dropped_store_writes_what_was_noted(bench: Arc<Bench>) {
+    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
+    store.audit().note(entry(1)).unwrap();
+    drop(store);
+    let store = bench.open().await;
+    while all(&store).await.is_empty() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    is_sound(&store, 1).await;
+}
+
+async fn a_closed_store_says_so(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.audit().append(entry(1)).await.unwrap();
+    let (first, second) = tokio::join!(store.close(), store.close());
+    assert_eq!((first, second, store.close().await), (Ok(()), Ok(()), Ok(())));
+    let closed = Some(StoreError::Closed);
+    assert_eq!(store.audit().append(entry(2)).await.err(), closed);
+    assert_eq!(store.audit().note(entry(2)).err(), closed);
+    assert_eq!(store.audit().flush().await.err(), closed);
+    assert_eq!(store.audit().query(AuditQuery { limit: 1, ..AuditQuery::default() }).await.err(), closed);
+    assert_eq!(store.audit().verify().await.err(), closed);
+    assert_eq!(store.sessions().find("s", 0).await.err(), closed);
+    assert_eq!(store.sessions().open(session()).await.err(), closed);
+    assert_eq!(store.idempotency().begin(begin()).await.err(), closed);
+    assert_eq!(store.consents().pending(0, 1).await.err(), closed);
+    assert_eq!(store.oauth().clients().await.err(), closed);
+    assert_eq!(store.nonces().claim("n", 1).await.err(), closed);
+    assert_eq!(store.sweep(0).await.err(), closed);
+    assert_eq!(store.ping().await.err(), closed);
+}
+
+async fn many_who_open_a_new_database_at_once_all_succeed(bench: Arc<Bench>) {
+    let stores = at_once(8, |number| {
+        let bench = bench.clone();
+        async move {
+            let store = bench.open().await;
+            store.audit().append(entry(number)).await.unwrap();
+            store
+        }
+    });
+    for store in stores.await {
+        is_sound(&store, 8).await;
+    }
+}
+
+async fn a_database_of_a_newer_program_is_refused(bench: Arc<Bench>) {
+    bench.open().await.close().await.unwrap();
+    bench
+        .sql(bench.pick(
+            "INSERT INTO migration (number, checksum) VALUES (9999, x'00')",
+            "INSERT INTO migration (number, checksum) VALUES (9999, '\\x00')",
+        ))
+        .await;
+    let refused = Store::open(&bench.url(), StoreOptions::default()).await.unwrap_err();
+    let said = refused.to_string();
+    assert!(matches!(refused, StoreError::Open(_)), "{said}");
+    assert!(said.contains("newer version") && said.contains("9999"), "{said}");
+}
+
+async fn a_database_with_another_migration_is_refused(bench: Arc<Bench>) {
+    bench.open().await.close().await.unwrap();
+    bench.sql(bench.pick("UPDATE migration SET checksum = x'00'", "UPDATE migration SET checksum = '\\x00'")).await;
+    let refused = Store::open(&bench.url(), StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(&refused, StoreError::Open(why) if why.contains("migration 1 ")), "{refused}");
+}
+
+async fn one_sweep_sweeps_everything(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.sessions().open(session()).await.unwrap();
+    store.idempotency().begin(begin()).await.unwrap();
+    store.nonces().claim("n", 100).await.unwrap();
+    store.oauth().revoke_access("j", 100).await.unwrap();
+    store.audit().append(entry(1)).await.unwrap();
+    assert_eq!(store.sweep(99).await.unwrap(), 0);
+    assert_eq!(store.sweep(100).await.unwrap(), 4);
+    is_sound(&store, 1).await;
+}
+
+async fn a_store_knows_its_engine_and_answers_a_ping(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    assert_eq!(store.engine(), bench.pick("sqlite", "postgres"));
+    store.ping().await.unwrap();
+    assert!(!store.failing());
+    assert_eq!((store.queued(), store.lost_notes()), (0, 0));
+    assert!(format!("{store:?}").contains(store.engine()));
+}
+
+#[tokio::test]
+async fn a_sqlite_file_is_its_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let store = Store::open(&format!("sqlite:{}", path.display()), StoreOptions::default()).await.unwrap();
+    store.audit().append(entry(1)).await.unwrap();
+    for name in ["store.db", "store.db-wal", "store.db-shm"] {
+        let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{name}");
+    }
+    // Closing folds the log into the one file.
+    store.close().await.unwrap();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let nowhere = format!("sqlite:{}/missing/store.db", dir.path().display());
+    let refused = Store::open(&nowhere, StoreOptions::default()).await.unwrap_err().to_string();
+    assert!(refused.contains("directory that does not exist"), "{refused}");
+
+    let path = dir.path().join("no-database");
+    std::fs::write(&path, "this is no database, whatever its name may be. ".repeat(100)).unwrap();
+    let refused = Store::open(&format!("sqlite:{}", path.display()), StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(&refused, StoreError::Open(why) if why.contains("not a database")), "{refused}");
+
+    let nobody = "postgres://user:hunter2@127.0.0.1:1/nobody";
+    let refused = Store::open(nobody, StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Open(_)), "{refused}");
+    assert!(!format!("{refused:?}").contains("hunter2"));
+}

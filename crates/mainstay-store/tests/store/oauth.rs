@@ -1,0 +1,176 @@
+use std::sync::Arc;
+
+use mainstay_store::{Client, NewRefresh, Refresh, Rotation, StoreError};
+
+use crate::bench::{Bench, at_once};
+
+on_both_engines![
+    clients_are_kept_and_listed,
+    a_client_id_that_is_taken_is_refused,
+    disabling_a_client_revokes_its_tokens,
+    a_disabled_client_is_issued_nothing,
+    a_refresh_token_rotates_and_keeps_what_it_stood_for,
+    reuse_revokes_the_whole_family,
+    an_expired_revoked_or_unknown_token_is_unknown,
+    another_clients_token_is_unknown_and_stays_good,
+    a_successor_that_exists_is_refused_and_nothing_is_spent,
+    of_many_who_rotate_at_once_one_does_and_the_family_is_revoked,
+    a_revoked_access_token_is_remembered_until_it_expires,
+    sweeping_forgets_expired_tokens,
+];
+
+fn client(id: &str, created_ms: i64) -> Client {
+    Client {
+        id: id.into(),
+        name: format!("Client {id}"),
+        secret_hash: "$argon2id$…".into(),
+        scopes: "read write".into(),
+        created_ms,
+        disabled: false,
+    }
+}
+
+fn token(hash: &str, family: &str) -> NewRefresh {
+    NewRefresh {
+        hash: hash.into(),
+        family: family.into(),
+        client: "app".into(),
+        subject: "ann".into(),
+        scopes: "read".into(),
+        now_ms: 10,
+        expires_ms: 100,
+    }
+}
+
+fn stood_for(family: &str, expires_ms: i64) -> Rotation {
+    Rotation::Rotated(Refresh {
+        family: family.into(),
+        client: "app".into(),
+        subject: "ann".into(),
+        scopes: "read".into(),
+        expires_ms,
+    })
+}
+
+async fn clients_are_kept_and_listed(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    for (id, created_ms) in [("b", 10), ("A", 20), ("a", 10)] {
+        store.oauth().add_client(client(id, created_ms)).await.unwrap();
+    }
+    assert_eq!(store.oauth().client("b").await.unwrap(), Some(client("b", 10)));
+    assert_eq!(store.oauth().client("B").await.unwrap(), None);
+    assert_eq!(store.oauth().clients().await.unwrap(), [client("a", 10), client("b", 10), client("A", 20)]);
+}
+
+async fn a_client_id_that_is_taken_is_refused(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().add_client(client("a", 10)).await.unwrap();
+    let refused = store.oauth().add_client(client("a", 20)).await.unwrap_err();
+    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
+    assert_eq!(store.oauth().client("a").await.unwrap(), Some(client("a", 10)));
+}
+
+async fn disabling_a_client_revokes_its_tokens(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().add_client(client("app", 10)).await.unwrap();
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh(NewRefresh { client: "other".into(), ..token("t2", "f2") }).await.unwrap();
+    assert!(store.oauth().disable_client("app").await.unwrap());
+    assert!(!store.oauth().disable_client("nobody").await.unwrap());
+    assert!(store.oauth().client("app").await.unwrap().unwrap().disabled);
+    assert_eq!(store.oauth().rotate_refresh("t1", "app", "t3", 20, 200).await.unwrap(), Rotation::Unknown);
+    let other = store.oauth().rotate_refresh("t2", "other", "t4", 20, 200).await.unwrap();
+    assert!(matches!(other, Rotation::Rotated(_)), "{other:?}");
+}
+
+async fn a_disabled_client_is_issued_nothing(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().add_client(Client { disabled: true, ..client("app", 10) }).await.unwrap();
+    assert!(store.oauth().issue_refresh(token("t1", "f1")).await.is_err());
+    assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 200).await.unwrap(), Rotation::Unknown);
+}
+
+async fn a_refresh_token_rotates_and_keeps_what_it_stood_for(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
+    assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 299, 900).await.unwrap(), stood_for("f1", 300));
+}
+
+async fn reuse_revokes_the_whole_family(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
+    store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap();
+    // Even after it would have expired.
+    let reused = store.oauth().rotate_refresh("t1", "app", "t9", 150, 300).await.unwrap();
+    assert_eq!(reused, Rotation::Reused { family: "f1".into() });
+    assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 30, 300).await.unwrap(), Rotation::Unknown);
+    assert_eq!(store.oauth().rotate_refresh("u1", "app", "u2", 30, 300).await.unwrap(), stood_for("f2", 100));
+}
+
+async fn an_expired_revoked_or_unknown_token_is_unknown(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
+    store.oauth().revoke_family("f2").await.unwrap();
+    store.oauth().revoke_family("no such family").await.unwrap();
+    for (hash, now_ms) in [("t1", 100), ("u1", 20), ("never", 20)] {
+        let rotation = store.oauth().rotate_refresh(hash, "app", "x", now_ms, 300).await.unwrap();
+        assert_eq!(rotation, Rotation::Unknown, "{hash}");
+    }
+}
+
+async fn another_clients_token_is_unknown_and_stays_good(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
+    assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
+    // Nor can another client have the family revoked by showing a spent token.
+    assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
+    assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 20, 300).await.unwrap(), stood_for("f1", 300));
+}
+
+async fn a_successor_that_exists_is_refused_and_nothing_is_spent(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
+    assert!(store.oauth().issue_refresh(token("t1", "f3")).await.is_err());
+    assert!(store.oauth().rotate_refresh("t1", "app", "u1", 20, 300).await.is_err());
+    assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
+}
+
+async fn of_many_who_rotate_at_once_one_does_and_the_family_is_revoked(bench: Arc<Bench>) {
+    let stores = [bench.open().await, bench.open().await];
+    stores[0].oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    let rotations = at_once(100, |number| {
+        let store = stores[number % 2].clone();
+        async move { store.oauth().rotate_refresh("t1", "app", &format!("s{number}"), 20, 300).await.unwrap() }
+    });
+    let rotations = rotations.await;
+    let winner = rotations.iter().position(|rotation| *rotation == stood_for("f1", 100)).unwrap();
+    let reused = Rotation::Reused { family: "f1".into() };
+    assert_eq!(rotations.iter().filter(|rotation| **rotation == reused).count(), 99);
+    let after = stores[1].oauth().rotate_refresh(&format!("s{winner}"), "app", "x", 30, 300).await.unwrap();
+    assert_eq!(after, Rotation::Unknown);
+}
+
+async fn a_revoked_access_token_is_remembered_until_it_expires(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    assert!(!store.oauth().is_access_revoked("j").await.unwrap());
+    store.oauth().revoke_access("j", 200).await.unwrap();
+    store.oauth().revoke_access("j", 100).await.unwrap();
+    assert!(store.oauth().is_access_revoked("j").await.unwrap());
+    assert_eq!(store.oauth().sweep(199).await.unwrap(), 0);
+    assert_eq!(store.oauth().sweep(200).await.unwrap(), 1);
+    assert!(!store.oauth().is_access_revoked("j").await.unwrap());
+}
+
+async fn sweeping_forgets_expired_tokens(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh(NewRefresh { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();
+    store.oauth().revoke_access("j", 100).await.unwrap();
+    assert_eq!(store.oauth().sweep(100).await.unwrap(), 2);
+    assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 200, 900).await.unwrap(), stood_for("f2", 900));
+}
