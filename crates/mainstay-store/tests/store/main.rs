@@ -31,5 +31,6 @@ mod idempotency;
 mod lifecycle;
 mod nonces;
 mod oauth;
+mod secrets;
 mod sessions;
 mod tampering;
