@@ -1,4 +1,6 @@
 //! Those who listen hear what happens; a slow listener misses, and never holds up a call.
+//!
+//! Changes and calls travel apart: those who wait for a list to change are many, and are not woken by every call.
 
 use mainstay_core::Event;
 use tokio::sync::broadcast;
@@ -6,26 +8,41 @@ use tokio::sync::broadcast;
 const KEPT: usize = 1024;
 
 #[derive(Clone)]
-pub struct Events(broadcast::Sender<Event>);
+pub struct Events {
+    changes: broadcast::Sender<Event>,
+    calls: broadcast::Sender<Event>,
+}
 
 impl Default for Events {
     fn default() -> Self {
-        Self(broadcast::Sender::new(KEPT))
+        Self { changes: broadcast::Sender::new(KEPT), calls: broadcast::Sender::new(KEPT) }
     }
 }
 
 impl Events {
     pub fn publish(&self, event: Event) {
+        let channel = match event {
+            Event::Called { .. } => &self.calls,
+            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged | Event::ResourceUpdated { .. } => {
+                &self.changes
+            }
+        };
         // Nobody listening is not an error.
-        let _ = self.0.send(event);
+        let _ = channel.send(event);
     }
 
-    pub fn listen(&self) -> broadcast::Receiver<Event> {
-        self.0.subscribe()
+    /// Lists and resources that changed.
+    pub fn changes(&self) -> broadcast::Receiver<Event> {
+        self.changes.subscribe()
+    }
+
+    /// Calls that came to their end.
+    pub fn calls(&self) -> broadcast::Receiver<Event> {
+        self.calls.subscribe()
     }
 
     /// Saves building an event nobody would hear.
-    pub fn anyone_listens(&self) -> bool {
-        self.0.receiver_count() > 0
+    pub(crate) fn anyone_hears_calls(&self) -> bool {
+        self.calls.receiver_count() > 0
     }
 }

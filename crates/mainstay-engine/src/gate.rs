@@ -83,6 +83,9 @@ impl Gate {
 
     /// Takes no new calls and waits for those that run; says whether all of them finished.
     pub(crate) async fn drain(&self, patience: Duration) -> bool {
+        if self.over.is_cancelled() {
+            return false;
+        }
         self.closing.store(true, Ordering::Release);
         let all = self.house.acquire_many(self.capacity);
         if tokio::time::timeout(patience, all).await.is_ok() {
@@ -128,4 +131,82 @@ async fn acquire(places: &Arc<Semaphore>, cancel: &CancellationToken) -> Result<
 
 fn stopping() -> Error {
     Error::unavailable("The server is stopping and takes no new calls.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gate() -> Gate {
+        let settings = EngineSettings {
+            in_flight_per_connection: 2,
+            queue_per_connection: 1,
+            in_flight: 3,
+            ..EngineSettings::default()
+        };
+        Gate::new(&settings)
+    }
+
+    /// What the call hears at once; nothing if it has to wait.
+    async fn enters(gate: &Gate, lane: &Lane) -> Option<Result<Ticket>> {
+        let cancel = CancellationToken::new();
+        let mut entering = Box::pin(gate.enter(lane, &cancel));
+        match futures::poll!(entering.as_mut()) {
+            std::task::Poll::Ready(heard) => Some(heard),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_has_its_share_and_the_house_its_limit() {
+        let gate = gate();
+        let (one, two) = (gate.lane(), gate.lane());
+        let first = gate.enter(&one, &CancellationToken::new()).await.unwrap();
+        let _second = gate.enter(&one, &CancellationToken::new()).await.unwrap();
+        assert!(enters(&gate, &one).await.is_none(), "a third call of one connection has to wait");
+        let _third = gate.enter(&two, &CancellationToken::new()).await.unwrap();
+        assert_eq!(gate.running(), 3);
+        assert!(enters(&gate, &two).await.is_none(), "the house is full");
+        drop(first);
+        assert!(enters(&gate, &two).await.unwrap().is_ok());
+    }
+
+    #[tokio::test]
+    async fn past_the_queue_a_call_is_refused_and_a_cancelled_one_leaves_it() {
+        let (gate, cancel) = (gate(), CancellationToken::new());
+        let lane = gate.lane();
+        let _running = [gate.enter(&lane, &cancel).await.unwrap(), gate.enter(&lane, &cancel).await.unwrap()];
+        let mut waiting = Box::pin(gate.enter(&lane, &cancel));
+        assert!(futures::poll!(waiting.as_mut()).is_pending());
+        let refused = gate.enter(&lane, &CancellationToken::new()).await.err().unwrap();
+        assert_eq!(refused.kind, Kind::RateLimited);
+        cancel.cancel();
+        assert_eq!(waiting.await.err().unwrap().kind, Kind::Cancelled);
+        assert_eq!(lane.0.waiting.load(Ordering::Acquire), 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn draining_waits_for_what_runs_and_lets_nothing_in() {
+        let gate = Arc::new(gate());
+        let lane = gate.lane();
+        let ticket = gate.enter(&lane, &CancellationToken::new()).await.unwrap();
+        let draining = tokio::spawn({
+            let gate = gate.clone();
+            async move { gate.drain(Duration::from_secs(30)).await }
+        });
+        tokio::task::yield_now().await;
+        let refused = gate.enter(&lane, &CancellationToken::new()).await.err().unwrap();
+        assert_eq!(refused.kind, Kind::Unavailable);
+        drop(ticket);
+        assert!(draining.await.unwrap());
+        assert!(!gate.over.is_cancelled());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_end_in_time_is_told_that_it_is_over() {
+        let gate = gate();
+        let _ticket = gate.enter(&gate.lane(), &CancellationToken::new()).await.unwrap();
+        assert!(!gate.drain(Duration::from_secs(30)).await);
+        assert!(gate.over.is_cancelled());
+    }
 }

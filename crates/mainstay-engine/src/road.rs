@@ -11,14 +11,14 @@ use mainstay_core::{
 use serde_json::{Value, json};
 
 use crate::policy::idempotency::{self, Claim, Entry};
-use crate::policy::record::Record;
+use crate::policy::record::{Record, unrecorded};
 use crate::policy::scope;
 use crate::{Engine, Lane, digest};
 
 impl Engine {
     /// Takes one call from its arrival to its record.
     pub async fn call(&self, call: Call, lane: &Lane) -> Result<Outcome> {
-        let _ticket = self.gate().enter(lane, &call.cancel).await?;
+        let ticket = self.gate().enter(lane, &call.cancel).await?;
         let deed = Deed::find(self, &call.target)?;
         if !deed.effect().changes() {
             return self.travel(call, deed).await;
@@ -27,7 +27,12 @@ impl Engine {
         // drop this future at any moment, but not the task.
         let hurry = call.cancel.clone().drop_guard();
         let engine = self.clone();
-        let result = tokio::spawn(async move { engine.travel(call, deed).await }).await;
+        let work = async move {
+            // Its place is free when it is done, not when nobody waits for it any more.
+            let _ticket = ticket;
+            engine.travel(call, deed).await
+        };
+        let result = tokio::spawn(work).await;
         hurry.disarm();
         result.unwrap_or_else(|error| Err(Error::internal(error)))
     }
@@ -37,7 +42,7 @@ impl Engine {
         let args_digest = digest::of(&args);
         let mut record = Record::open(self, &call, deed.label(), deed.metric(), deed.effect(), args_digest.clone());
         let result = self.walk(&mut call, &deed, args, &args_digest, &mut record).await;
-        record.end(self, result).await
+        record.end(result).await
     }
 
     /// The road itself: each rule is asked once, in this order, and the first that says no ends it.
@@ -61,9 +66,14 @@ impl Engine {
             self.release(claim).await?;
             return Err(refusal);
         }
-        let result = self.run(deed, args, &context, self.deadline(call, deed)).await;
-        self.settle(claim, &result).await?;
-        result
+        let ran = self.run(deed, args, &context, self.deadline(call, deed)).await;
+        if let Err(error) = self.settle(claim, &ran).await {
+            return Err(unrecorded(error));
+        }
+        match ran {
+            Ran::ToItsEnd(result) => result,
+            Ran::CutOff(error) => Err(error),
+        }
     }
 
     /// Takes the idempotency key, if the call has one and can use it.
@@ -89,25 +99,37 @@ impl Engine {
         record: &mut Record,
     ) -> Result<()> {
         if self.consent().needed(deed.label(), deed.effect()) {
-            self.consent()
-                .obtain(self.store().consents(), context, deed.label(), deed.effect(), args, args_digest)
-                .await?;
+            self.consent().obtain(self, context, deed.label(), deed.effect(), args, args_digest).await?;
         }
-        record.begin(self).await
+        record.begin().await?;
+        // The one who asked may have gone while this was waited for; then nothing has happened yet.
+        context.check()
     }
 
     /// Runs the deed: within its deadline, stoppable, and without taking the server down if it panics.
-    async fn run(&self, deed: &Deed, args: Value, context: &Context, deadline: Duration) -> Result<Outcome> {
+    async fn run(&self, deed: &Deed, args: Value, context: &Context, deadline: Duration) -> Ran {
         let work = AssertUnwindSafe(deed.perform(args, context)).catch_unwind();
+        match self.within(context, deadline, work).await {
+            Ok(Ok(result)) => Ran::ToItsEnd(result),
+            Ok(Err(panic)) => Ran::ToItsEnd(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
+            Err(error) => Ran::CutOff(error),
+        }
+    }
+
+    /// Waits on behalf of a call, no longer than it may last: until it is cancelled, the server stops, or time is up.
+    pub(crate) async fn within<T>(
+        &self,
+        context: &Context,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T> {
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
             () = self.gate().over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
-            done = tokio::time::timeout(deadline, work) => match done {
-                Ok(Ok(result)) => result,
-                Ok(Err(panic)) => Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref())))),
-                Err(_) => Err(Error::new(Kind::TimedOut, format!("The call took longer than {} s and was stopped.", deadline.as_secs_f64()))),
-            },
+            done = tokio::time::timeout(limit, work) => done.map_err(|_| {
+                Error::new(Kind::TimedOut, format!("The call took longer than {} s and was stopped.", limit.as_secs_f64()))
+            }),
         }
     }
 
@@ -127,14 +149,22 @@ impl Engine {
         }
     }
 
-    /// Keeps the outcome under the key, unless the call only asked a question and is to be made again.
-    async fn settle(&self, claim: Option<Claim>, result: &Result<Outcome>) -> Result<()> {
-        match claim {
-            Some(claim) if asks(result) => claim.abandon(self.store().idempotency()).await,
-            Some(claim) => claim.finish(self.store().idempotency(), result).await,
-            None => Ok(()),
+    /// Keeps the outcome under the key, unless the call only asked a question and is to be made again. What was cut off
+    /// has no known outcome: its key stays taken, so that a second attempt is not a second effect.
+    async fn settle(&self, claim: Option<Claim>, ran: &Ran) -> Result<()> {
+        match (claim, ran) {
+            (Some(claim), Ran::ToItsEnd(result)) if asks(result) => claim.abandon(self.store().idempotency()).await,
+            (Some(claim), Ran::ToItsEnd(result)) => claim.finish(self.store().idempotency(), result).await,
+            (Some(_), Ran::CutOff(_)) | (None, _) => Ok(()),
         }
     }
+}
+
+/// How a deed ended.
+enum Ran {
+    ToItsEnd(Result<Outcome>),
+    /// It was stopped somewhere on its way.
+    CutOff(Error),
 }
 
 fn asks(result: &Result<Outcome>) -> bool {

@@ -1,8 +1,8 @@
 //! The standard protocol over standard input and output: one message a line.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::{BufRead, Read, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 use crate::About;
 use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
@@ -43,9 +44,17 @@ pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, s
         match served {
             Ok(running) => {
                 let ct = running.cancellation_token();
+                let mut serving = std::pin::pin!(running.waiting());
                 tokio::select! {
-                    _ = running.waiting() => {}
-                    () = stop.cancelled() => ct.cancel(),
+                    _ = &mut serving => {}
+                    () = stop.cancelled() => {
+                        // What runs is given its time, and what it says is written.
+                        piped.ended.cancel();
+                        engine.drain().await;
+                        lines.answered().await;
+                        ct.cancel();
+                        let _ = serving.await;
+                    }
                 }
                 break;
             }
@@ -67,19 +76,33 @@ struct Lines {
     written: watch::Receiver<bool>,
     /// How long answers are waited for after the end of input.
     patience: Duration,
+    until: Arc<OnceLock<Instant>>,
 }
 
 /// Requests read and not yet answered: at the end of input they are still served.
 struct Open {
-    ids: Mutex<HashSet<RequestId>>,
+    /// With what stops those that are served here and not by the SDK.
+    ids: Mutex<HashMap<RequestId, CancellationToken>>,
     count: watch::Sender<usize>,
 }
 
 impl Open {
-    fn change(&self, change: impl FnOnce(&mut HashSet<RequestId>)) {
+    fn add(&self, id: RequestId, cancel: CancellationToken) {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        change(&mut ids);
+        ids.insert(id, cancel);
         self.count.send_replace(ids.len());
+    }
+
+    fn is_cancelled(&self, id: &RequestId) -> bool {
+        !self.ids.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
+    }
+
+    /// Takes a request off the list; nothing if it was not on it any more.
+    fn remove(&self, id: &RequestId) -> Option<CancellationToken> {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let removed = ids.remove(id);
+        self.count.send_replace(ids.len());
+        removed
     }
 }
 
@@ -97,11 +120,22 @@ impl Lines {
             write(to_client);
             done.send_replace(true);
         });
-        Self { incoming: Arc::new(incoming.into()), outgoing, open, ended, written, patience }
+        Self { incoming: Arc::new(incoming.into()), outgoing, open, ended, written, patience, until: Arc::default() }
     }
 
     fn transport(&self) -> LineTransport {
         LineTransport(self.clone())
+    }
+
+    /// Waits until every request that was read has its answer, within reason.
+    async fn answered(&self) {
+        let mut open = self.open.count.subscribe();
+        let _ = tokio::time::timeout_at(self.patience(), open.wait_for(|open| *open == 0)).await;
+    }
+
+    /// When waiting ends. It is set once, by whoever waits first.
+    fn patience(&self) -> Instant {
+        *self.until.get_or_init(|| Instant::now() + self.patience)
     }
 
     /// Waits until everything that was said has left.
@@ -141,7 +175,7 @@ fn read(
             Ok(Some(message)) => {
                 initialized |= is_initialize(&message);
                 if let ClientJsonRpcMessage::Request(request) = &message {
-                    open.change(|ids| _ = ids.insert(request.id.clone()));
+                    open.add(request.id.clone(), CancellationToken::new());
                 }
                 to_server.blocking_send(message).is_ok()
             }
@@ -173,18 +207,20 @@ impl Counter {
     /// Most such calls are done at the first look; one that is not goes on elsewhere. False if nobody reads any more.
     fn serve(&self, plain: Plain, to_client: &mpsc::Sender<Vec<u8>>, open: &Arc<Open>) -> bool {
         let _runtime = self.runtime.enter();
-        let (shared, id) = (self.shared.clone(), plain.id().clone());
+        let (shared, id, cancel) = (self.shared.clone(), plain.id().clone(), plain.cancel().clone());
         let mut call = Box::pin(async move { plain.answer(&shared).await });
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.blocking_send(reply).is_ok()),
             Poll::Pending => {
                 let (to_client, open) = (to_client.clone(), open.clone());
-                open.change(|ids| _ = ids.insert(id.clone()));
+                open.add(id.clone(), cancel);
                 self.runtime.spawn(async move {
-                    if let Ok(reply) = call.await {
+                    let reply = call.await;
+                    // What was cancelled meanwhile is not on the list any more, and gets no answer.
+                    if let (Ok(reply), false) = (reply, open.is_cancelled(&id)) {
                         let _ = to_client.send(reply).await;
                     }
-                    open.change(|ids| _ = ids.remove(&id));
+                    open.remove(&id);
                 });
                 true
             }
@@ -276,7 +312,7 @@ impl Transport<RoleServer> for LineTransport {
             };
             let sent = outgoing.send(serde_json::to_vec(&message)?).await;
             if let Some(id) = answered {
-                open.change(|ids| _ = ids.remove(&id));
+                open.remove(&id);
             }
             sent.map_err(|_| std::io::ErrorKind::BrokenPipe.into())
         }
@@ -289,13 +325,14 @@ impl Transport<RoleServer> for LineTransport {
             && let Some(id) = &cancelled.params.request_id
         {
             // A cancelled request gets no reply, so nobody needs to wait for one.
-            self.0.open.change(|ids| _ = ids.remove(id));
+            if let Some(cancel) = self.0.open.remove(id) {
+                cancel.cancel();
+            }
         }
         if message.is_none() {
             // Nobody can end a subscription any more; whoever pipes requests in still wants the answers.
             self.0.ended.cancel();
-            let mut open = self.0.open.count.subscribe();
-            let _ = tokio::time::timeout(self.0.patience, open.wait_for(|open| *open == 0)).await;
+            self.0.answered().await;
         }
         message
     }

@@ -147,7 +147,7 @@ impl<'a> Envelope<'a> {
 
     fn readable_id(&self) -> Option<Value> {
         let id: Value = serde_json::from_str(self.id?.get()).ok()?;
-        (id.is_string() || id.is_i64() || id.is_u64()).then_some(id)
+        (id.is_string() || id.is_i64()).then_some(id)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The command line, as a person meets it.
 #![expect(clippy::disallowed_methods, reason = "these tests start the program they test")]
+#![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
 
 use std::io::Write;
 use std::path::Path;

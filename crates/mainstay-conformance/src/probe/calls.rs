@@ -1,6 +1,6 @@
 //! Probes of the call itself: what goes in, who asks, what comes back.
 
-use mainstay_core::{Context, Effect, Result, Scope, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Scope, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,7 +17,7 @@ pub(crate) struct Text {
 pub(crate) struct Echo;
 
 impl Tool for Echo {
-    const SPEC: Spec = probe("echo", Effect::Reads, "Returns the text it is given.");
+    const SPEC: Spec = Spec { pace: Pace::Instant, ..probe("echo", Effect::Reads, "Returns the text it is given.") };
     type Args = Text;
     type Output = Text;
 

@@ -117,9 +117,8 @@ fn a_client_that_still_listens_at_the_end_of_input_keeps_nothing_alive() {
     let listening = stdio.ask(&modern(1, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})));
     assert_eq!(listening["method"], "notifications/subscriptions/acknowledged");
     stdio.end_input();
-    let begun = std::time::Instant::now();
+    assert_eq!(stdio.read().unwrap()["id"], 1, "the subscription is ended, not forgotten");
     assert_eq!(stdio.wait(), 0);
-    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "it waited for a subscription to end");
 }
 
 #[test]
@@ -148,7 +147,7 @@ fn over_http_everything_wrong_is_answered_and_the_next_request_is_served() {
     let mut http = server.connect();
     for (what, method, params, code) in requests() {
         let reply = http.request(method, params, &[]).unwrap();
-        let status = if code == -32601 { 404 } else { reply.status };
+        let status = if code == -32601 { 404 } else { 200 };
         assert_eq!((reply.status, error(&reply.message()).0), (status, code), "{what}");
     }
     for (what, args, words) in arguments() {

@@ -236,6 +236,81 @@ fn a_session_is_bound_to_the_principal_that_opened_it() {
 }
 
 #[test]
+fn what_belongs_to_another_principal_does_not_exist() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let bearer = |who: &str| format!("Bearer {}", issuer.token(&json!({"sub": who, "scope": "read write delete"})));
+    let (alice, bob) = (bearer("alice"), bearer("bob"));
+    let mut http = server.connect();
+    let mut as_who = |who: &str, method: &str, mut params: Value| {
+        params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}}});
+        let name = params["taskId"].as_str().map(str::to_owned);
+        let mut headers = vec![("Authorization", who)];
+        headers.extend(name.as_deref().map(|name| ("Mcp-Name", name)));
+        http.request(method, params, &headers).unwrap().message()
+    };
+    // A task.
+    let task = as_who(&alice, "tools/call", json!({"name": "slow_compute", "arguments": {"seconds": 1}}));
+    let id = json!({"taskId": task["result"]["taskId"].as_str().unwrap_or_else(|| panic!("{task}"))});
+    assert!(as_who(&alice, "tasks/get", id.clone())["result"]["status"].is_string());
+    for method in ["tasks/get", "tasks/cancel"] {
+        assert_eq!(as_who(&bob, method, id.clone())["error"]["code"], -32602, "{method}");
+    }
+    // The state of a question.
+    let destroy = json!({"name": "probe_destroy", "arguments": {"file": "x"}});
+    let asked = as_who(&alice, "tools/call", destroy.clone());
+    let key = asked["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
+    let mut answered = destroy;
+    answered["requestState"] = asked["result"]["requestState"].clone();
+    answered["inputResponses"] = json!({key: {"action": "accept", "content": {}}});
+    assert_eq!(as_who(&bob, "tools/call", answered)["error"]["code"], -32602);
+    // An idempotency key.
+    let append = json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}});
+    for who in [&alice, &bob] {
+        let keyed = [("Authorization", who.as_str()), ("Idempotency-Key", "same")];
+        assert_eq!(http.request("tools/call", append.clone(), &keyed).unwrap().message()["result"]["isError"], false);
+    }
+    assert_eq!(std::fs::read_to_string(data.path().join("probe/a")).unwrap(), "x\nx\n");
+}
+
+#[test]
+fn somebody_elses_session_id_is_not_believed_where_sessions_are_not_looked_at() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let call = json!({"name": "probe_whoami", "arguments": {}});
+    let answer = http.request("tools/call", call, &[("Mcp-Session-Id", "alices")]).unwrap().message();
+    assert!(answer["result"]["structuredContent"]["principal"].is_string(), "{answer}");
+    assert!(!answer.to_string().contains("alices"), "{answer}");
+}
+
+#[test]
+fn an_allowed_page_can_call_and_read_and_another_cannot() {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("c.toml"), "[server]\nallowed_origins = [\"https://app.example\"]\n").unwrap();
+    let server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
+    let host = server.address.to_string();
+    let preflight = |origin: &str| {
+        let headers = [
+            ("Host", host.as_str()),
+            ("Origin", origin),
+            ("Access-Control-Request-Method", "POST"),
+            ("Access-Control-Request-Headers", "mcp-method"),
+        ];
+        server.connect().send("OPTIONS /mcp", &headers, b"").unwrap()
+    };
+    let allowed = preflight("https://app.example");
+    assert_eq!((allowed.status, allowed.header("access-control-allow-origin")), (204, Some("https://app.example")));
+    assert_eq!(allowed.header("access-control-allow-headers"), Some("mcp-method"));
+    let other = preflight("https://evil.example");
+    assert_eq!((other.status, other.header("access-control-allow-origin")), (403, None));
+    let answer = knock(&server, Route::Mcp, &[("Host", &host), ("Origin", "https://app.example")]);
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("https://app.example")));
+}
+
+#[test]
 fn a_public_address_without_authentication_is_refused_at_start() {
     let data = tempfile::tempdir().unwrap();
     let (code, _, error) = run(data.path(), &["serve", "--listen", "0.0.0.0:0"]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::program::{Server, initialize};
+use crate::program::{Piped, Server, initialize, run};
 
 #[test]
 fn a_call_under_way_is_finished_before_the_server_stops() {
@@ -28,13 +28,40 @@ fn a_stopping_server_takes_no_new_calls_and_cuts_off_what_does_not_end() {
     std::fs::write(data.path().join("c.toml"), "[engine]\ndrain_seconds = 1\n").unwrap();
     let server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
     std::thread::scope(|scope| {
-        scope.spawn(|| {
-            server.connect().request("tools/call", json!({"name": "probe_sleep", "arguments": {"ms": 60000}}), &[])
-        });
+        let endless = scope.spawn(|| server.call("probe_sleep", &json!({"ms": 60000})));
         std::thread::sleep(Duration::from_millis(300));
         server.terminate();
-        assert_eq!(server.wait(), 0);
+        let cut_off = endless.join().unwrap();
+        assert_eq!(cut_off["result"]["_meta"]["io.mainstay/error"]["kind"], "unavailable", "{cut_off}");
     });
+    assert_eq!(server.wait(), 0);
+    let (_, rows, _) = run(data.path(), &["audit", "show"]);
+    assert!(rows.contains("\"target\":\"probe_sleep\"") && rows.contains("\"outcome\":\"unavailable\""), "{rows}");
+}
+
+#[test]
+fn a_call_under_way_on_stdio_is_finished_before_the_program_stops() {
+    let mut stdio = Piped::initialized();
+    let call = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "probe_sleep", "arguments": {"ms": 700}}});
+    stdio.write(call.to_string().as_bytes());
+    std::thread::sleep(Duration::from_millis(300));
+    stdio.terminate();
+    let answer = stdio.read().unwrap();
+    assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(4), &json!(false)), "{answer}");
+    assert_eq!(stdio.wait(), 0);
+}
+
+#[test]
+fn a_question_nobody_answers_ends_when_the_call_is_cancelled() {
+    let mut stdio = Piped::initialized();
+    let call = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "probe_destroy", "arguments": {"file": "x"}}});
+    stdio.write(call.to_string().as_bytes());
+    assert_eq!(stdio.read().unwrap()["method"], "elicitation/create");
+    stdio.write(br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#);
+    assert_eq!(stdio.ask(&json!({"jsonrpc": "2.0", "id": 5, "method": "ping"}))["id"], 5);
+    stdio.end_input();
+    assert_eq!(stdio.read(), None, "a cancelled call is not answered");
+    assert_eq!(stdio.wait(), 0);
 }
 
 /// Opens a stream, reads its first event, and leaves.
@@ -50,7 +77,7 @@ fn begin_and_leave(server: &Server, session: &str, ms: u64) -> String {
     stream.write_all(head.as_bytes()).unwrap();
     let lines = BufReader::new(stream).lines();
     let id = lines.map_while(Result::ok).find_map(|line| line.strip_prefix("id:").map(|id| id.trim().to_owned()));
-    id.expect("the stream's first event has an id")
+    id.unwrap()
 }
 
 #[test]

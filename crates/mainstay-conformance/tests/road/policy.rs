@@ -134,30 +134,44 @@ fn a_canary_in_arguments_reaches_no_audit_row_and_no_metric() {
         metrics.body
     );
     assert!(!metrics.body.contains("canary"));
-    drop(server);
+    stop(&server);
     let (code, rows, _) = run(data.path(), &["audit", "show"]);
     assert_eq!(code, 0);
-    assert!(rows.contains("probe_append") && !rows.contains("canary"), "{rows}");
+    assert!(rows.contains("probe_append") && rows.contains("probe_echo") && !rows.contains("canary"), "{rows}");
+}
+
+/// Stops the server as an operator does, so that everything is in the one file.
+fn stop(server: &Server) {
+    server.terminate();
+    assert_eq!(server.wait(), 0);
 }
 
 #[test]
 fn the_audit_names_a_row_that_was_changed_behind_its_back() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    for _ in 0..5 {
-        server.call("probe_append", &json!({"file": "a", "line": "x"}));
-    }
-    drop(server);
+    let answers: Vec<Value> = (0..5).map(|_| server.call("probe_append", &json!({"file": "a", "line": "x"}))).collect();
+    stop(&server);
     let (code, out, _) = run(data.path(), &["audit", "verify"]);
     assert_eq!((code, out.starts_with("whole: 10 rows; head 10:")), (0, true), "{out}");
     let head = out.trim().rsplit(' ').next().unwrap().to_owned();
     assert_eq!(run(data.path(), &["audit", "verify", "--head", &head]).0, 0);
     let wrong = format!("4:{}", "0".repeat(64));
     assert_eq!(run(data.path(), &["audit", "verify", "--head", &wrong]).0, 1);
+    // The third call's first row is row 5; one letter of its request id is changed in the file itself.
+    let id = answers[2]["result"]["_meta"]["io.mainstay/requestId"].as_str().unwrap();
+    let file = data.path().join("mainstay.db");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let at = bytes.windows(id.len()).position(|window| window == id.as_bytes()).expect("the id is in the file");
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).unwrap();
+    let (code, out, _) = run(data.path(), &["audit", "verify"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("row 5 is not what was recorded"), "{out}");
 }
 
 #[test]
-fn one_connection_runs_128_calls_at_once_and_the_rest_wait() {
+fn two_hundred_calls_on_one_connection_are_all_answered() {
     let mut stdio = crate::program::Piped::initialized();
     for id in 0..200 {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "probe_sleep", "arguments": {"ms": 300}}});
@@ -166,4 +180,57 @@ fn one_connection_runs_128_calls_at_once_and_the_rest_wait() {
     let mut seen: Vec<i64> = (0..200).map(|_| stdio.read().unwrap()["id"].as_i64().unwrap()).collect();
     seen.sort_unstable();
     assert_eq!(seen, (0..200).collect::<Vec<_>>());
+}
+
+#[test]
+fn one_key_does_not_stand_for_two_calls() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let append = |line: &str| json!({"name": "probe_append", "arguments": {"file": "a", "line": line}});
+    http.request("tools/call", append("x"), &[("Idempotency-Key", "k")]).unwrap();
+    assert_eq!(
+        kind(&http.request("tools/call", append("y"), &[("Idempotency-Key", "k")]).unwrap().message()),
+        "conflict"
+    );
+    // A key that cannot be used is refused: to run without it would be to run twice.
+    let mut number = append("z");
+    number["_meta"] = json!({"io.mainstay/idempotencyKey": 7});
+    assert_eq!(http.request("tools/call", number, &[]).unwrap().message()["error"]["code"], -32602);
+    let twice = [("Idempotency-Key", "a"), ("Idempotency-Key", "b")];
+    assert_eq!(http.request("tools/call", append("z"), &twice).unwrap().message()["error"]["code"], -32602);
+    assert_eq!(lines(data.path(), "a"), 1);
+}
+
+#[test]
+fn a_write_whose_caller_left_is_recorded_and_its_key_is_not_used_twice() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let call =
+        modern(1, "tools/call", json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}})).to_string();
+    for round in 0..20 {
+        let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: probe_append\r\nIdempotency-Key: k{round}\r\nContent-Length: {}\r\n\r\n{call}",
+            server.address,
+            call.len()
+        );
+        std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(200 * round));
+        drop(stream);
+        let again = json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}});
+        let key = format!("k{round}");
+        let answer = server.connect().request("tools/call", again, &[("Idempotency-Key", &key)]).unwrap().message();
+        let done = answer["result"]["isError"] == false;
+        assert!(done || kind(&answer) == "conflict", "{answer}");
+    }
+    assert!(lines(data.path(), "a") <= 20);
+    stop(&server);
+    let (_, rows, _) = run(data.path(), &["audit", "show", "--limit", "1000"]);
+    let rows: Vec<Value> = rows.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    let of =
+        |phase: &'static str| rows.iter().filter(move |row| row["phase"] == phase && row["target"] == "probe_append");
+    for began in of("began") {
+        assert!(of("ended").any(|ended| ended["request_id"] == began["request_id"]), "{began} has no end");
+    }
 }

@@ -132,11 +132,8 @@ impl Http {
 
     /// Sends exactly these headers (and a length) and this body.
     pub(crate) fn send(&mut self, line: &str, headers: &[(&str, &str)], body: &[u8]) -> std::io::Result<Reply> {
-        let mut head = format!("{line} HTTP/1.1\r\n");
-        for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
-        }
-        head.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        let fields: String = headers.iter().map(|(name, value)| [name, ": ", value, "\r\n"].concat()).collect();
+        let head = format!("{line} HTTP/1.1\r\n{fields}Content-Length: {}\r\n\r\n", body.len());
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(body);
         // A server that refuses early may stop reading; its answer is there all the same.
@@ -232,11 +229,10 @@ pub(crate) fn modern(id: u64, method: &str, mut params: Value) -> Value {
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
     });
-    if let Some(given) = params.get_mut("_meta").and_then(Value::as_object_mut) {
-        given.extend(meta.as_object().unwrap().clone());
-    } else {
-        params["_meta"] = meta;
-    }
+    let given = params.get("_meta").and_then(Value::as_object).cloned().unwrap_or_default();
+    let mut all = meta.as_object().unwrap().clone();
+    all.extend(given);
+    params["_meta"] = Value::Object(all);
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
 }
 
@@ -294,6 +290,10 @@ impl Piped {
     pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.write(message.to_string().as_bytes());
         self.read().unwrap()
+    }
+
+    pub(crate) fn terminate(&self) {
+        assert!(Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success());
     }
 
     pub(crate) fn end_input(&mut self) {

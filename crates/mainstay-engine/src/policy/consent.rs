@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use mainstay_core::{AnswerAction, Context, Effect, Error, Kind, Question, Result, new_id};
-use mainstay_store::{Binding, Consents, NewConsent, Taken};
+use mainstay_store::{Binding, NewConsent, Taken};
 use serde_json::{Value, json};
 
-use crate::digest;
 use crate::settings::ConsentSettings;
+use crate::{Engine, digest};
 
 /// What the key of a question for consent begins with.
 pub const CONSENT_KEY: &str = "consent-";
@@ -32,13 +32,14 @@ impl ConsentPolicy {
     /// Uses up an approval of exactly this call, asking for one if there is none.
     pub(crate) async fn obtain(
         &self,
-        consents: &dyn Consents,
+        engine: &Engine,
         context: &Context,
         target: &str,
         effect: Effect,
         args: &Value,
         args_digest: &str,
     ) -> Result<()> {
+        let consents = engine.store().consents();
         let binding = Binding {
             principal: context.caller.principal.to_string(),
             target: target.to_owned(),
@@ -51,21 +52,23 @@ impl ConsentPolicy {
             Taken::Pending { .. } | Taken::None => {}
         }
         let now = context.clock.now_ms();
-        let life =
-            i64::try_from(Duration::from_secs(60 * u64::from(self.settings.minutes)).as_millis()).unwrap_or(i64::MAX);
+        let life = Duration::from_secs(60 * u64::from(self.settings.minutes));
         let request = NewConsent {
             id: new_id(),
             binding: binding.clone(),
             summary: summary(context, target, effect, args),
             now_ms: now,
-            expires_ms: now.saturating_add(life),
+            expires_ms: now.saturating_add(i64::try_from(life.as_millis()).unwrap_or(i64::MAX)),
         };
         let consent = consents.request(request).await?;
         let question =
             Question::Form { message: consent.summary.clone(), schema: json!({"type": "object", "properties": {}}) };
-        let answer = match context.ask(&format!("{CONSENT_KEY}{}", consent.id), question).await {
+        let key = format!("{CONSENT_KEY}{}", consent.id);
+        let answer = match engine.within(context, life, context.ask(&key, question)).await.flatten() {
             Ok(answer) => answer,
-            Err(error) if error.kind == Kind::Unsupported => return Err(required(&consent.id, consent.expires_ms)),
+            Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => {
+                return Err(required(&consent.id, consent.expires_ms));
+            }
             Err(error) => return Err(error),
         };
         let by = context.caller.principal.as_str();

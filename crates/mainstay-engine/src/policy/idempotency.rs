@@ -29,8 +29,8 @@ pub(crate) struct Asked<'a> {
 
 pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<Entry> {
     let Some(key) = asked.key else { return Ok(Entry::Go(None)) };
-    if key.is_empty() || key.len() > 256 {
-        return Err(Error::invalid(format!("The idempotency key has {} characters; use 1 to 256.", key.len())));
+    if key.is_empty() || key.len() > 256 || key.contains(char::is_control) {
+        return Err(Error::invalid("An idempotency key has 1 to 256 bytes and no control characters."));
     }
     let begin = Begin {
         principal: asked.principal.to_owned(),
@@ -42,6 +42,14 @@ pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<En
     };
     match keys.begin(begin).await? {
         Begun::New => Ok(Entry::Go(Some(Claim { principal: asked.principal.to_owned(), key: key.to_owned() }))),
+        Begun::Replay { target, args_digest, .. } if target != asked.target || args_digest != asked.args_digest => {
+            Err(Error::new(
+                Kind::Conflict,
+                format!(
+                    "The idempotency key {key:?} was used for another call ({target}). A key stands for one call; use a new one."
+                ),
+            ))
+        }
         Begun::Replay { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
         Begun::Busy { .. } => Err(Error::new(
             Kind::Conflict,

@@ -1,7 +1,6 @@
 //! How often may this client call?
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -12,8 +11,8 @@ use serde_json::json;
 
 use crate::settings::{Quota, RateSettings};
 
-/// The principal and where it calls from: neither a new session nor a forged header makes a new client.
-type Client = (Principal, Option<IpAddr>);
+/// The principal alone: neither a new session, nor another address, nor a forged header makes a new client.
+type Client = Principal;
 
 struct Limit {
     quota: Quota,
@@ -38,8 +37,7 @@ impl RateLimits {
     pub(crate) fn admit(&self, caller: &Caller, tool: &str) -> Result<()> {
         let limits = self.per_client.iter().chain(self.per_tool.get(tool));
         for limit in limits {
-            let client = (caller.principal.clone(), caller.ip);
-            if let Err(wait) = limit.buckets.check_key(&client) {
+            if let Err(wait) = limit.buckets.check_key(&caller.principal) {
                 return Err(refusal(limit.quota, wait.wait_time_from(self.clock.now())));
             }
         }

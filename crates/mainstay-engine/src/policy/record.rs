@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Effect, Error, Event, Outcome, Result};
+use mainstay_core::{Call, Effect, Error, Event, Kind, Outcome, Result};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
 
+/// Opened when a call sets out. However the call ends, even by being dropped, it leaves a row.
 pub(crate) struct Record {
+    engine: Engine,
     started: Instant,
-    entry: AuditEntry,
+    /// Gone once it has been written down.
+    entry: Option<AuditEntry>,
     metric: Arc<str>,
     changes: bool,
     began: bool,
@@ -38,52 +41,76 @@ impl Record {
             outcome: String::new(),
             duration_us: 0,
         };
-        Self { started: Instant::now(), entry, metric, changes: effect.changes(), began: false }
+        let (changes, began) = (effect.changes(), false);
+        Self { engine: engine.clone(), started: Instant::now(), entry: Some(entry), metric, changes, began }
     }
 
     /// A call that changes something is on record before it begins; if it cannot be, it does not begin.
-    pub(crate) async fn begin(&mut self, engine: &Engine) -> Result<()> {
-        if self.changes {
-            let entry = AuditEntry { phase: Phase::Began, ..self.entry.clone() };
-            engine.store().audit().append(entry).await?;
+    pub(crate) async fn begin(&mut self) -> Result<()> {
+        if self.changes
+            && let Some(entry) = &self.entry
+        {
+            let entry = AuditEntry { phase: Phase::Began, ..entry.clone() };
+            self.engine.store().audit().append(entry).await?;
             self.began = true;
         }
         Ok(())
     }
 
     /// Writes down what came of it. What was begun is acknowledged only once this is on disk.
-    pub(crate) async fn end(mut self, engine: &Engine, mut result: Result<Outcome>) -> Result<Outcome> {
-        let took = self.started.elapsed();
-        let outcome = outcome_word(&result);
-        self.entry.at_ms = engine.clock().now_ms();
-        outcome.clone_into(&mut self.entry.outcome);
-        self.entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
-        engine.metrics().call(&self.metric, outcome, took);
-        if engine.events().anyone_listens() {
-            engine.events().publish(self.event(outcome));
-        }
+    pub(crate) async fn end(mut self, result: Result<Outcome>) -> Result<Outcome> {
+        let Some(entry) = self.close(outcome_word(&result)) else { return result };
         if let Err(error) = &result {
-            log(&self.entry, error);
+            log(&entry, error);
         }
-        if self.began {
-            if let Err(error) = engine.store().audit().append(self.entry).await {
-                result = Err(unrecorded(&error));
-            }
-        } else if let Err(error) = engine.store().audit().note(self.entry) {
-            tracing::warn!(%error, "a call could not be recorded in the audit");
-            engine.metrics().audit_gap();
+        if !self.began {
+            self.note(entry);
+            return result;
         }
-        result
+        match self.engine.store().audit().append(entry).await {
+            Ok(_) => result,
+            Err(error) => Err(unrecorded(error.into())),
+        }
     }
 
-    fn event(&self, outcome: &'static str) -> Event {
-        Event::Called {
-            target: self.entry.target.as_str().into(),
-            principal: self.entry.principal.as_str().into(),
-            session: self.entry.session.as_deref().map(Into::into),
-            request_id: self.entry.request_id.as_str().into(),
-            outcome,
+    /// The finished row, counted and announced.
+    fn close(&mut self, outcome: &'static str) -> Option<AuditEntry> {
+        let mut entry = self.entry.take()?;
+        let took = self.started.elapsed();
+        entry.at_ms = self.engine.clock().now_ms();
+        outcome.clone_into(&mut entry.outcome);
+        entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
+        self.engine.metrics().call(&self.metric, outcome, took);
+        if self.engine.events().anyone_hears_calls() {
+            self.engine.events().publish(event(&entry, outcome));
         }
+        Some(entry)
+    }
+
+    fn note(&self, entry: AuditEntry) {
+        if let Err(error) = self.engine.store().audit().note(entry) {
+            tracing::warn!(%error, "a call could not be recorded in the audit");
+            self.engine.metrics().audit_gap();
+        }
+    }
+}
+
+/// The transport may drop a call that only reads, when its client goes away.
+impl Drop for Record {
+    fn drop(&mut self) {
+        if let Some(entry) = self.close(Kind::Cancelled.as_str()) {
+            self.note(entry);
+        }
+    }
+}
+
+fn event(entry: &AuditEntry, outcome: &'static str) -> Event {
+    Event::Called {
+        target: entry.target.as_str().into(),
+        principal: entry.principal.as_str().into(),
+        session: entry.session.as_deref().map(Into::into),
+        request_id: entry.request_id.as_str().into(),
+        outcome,
     }
 }
 
@@ -105,7 +132,8 @@ fn log(entry: &AuditEntry, error: &Error) {
     }
 }
 
-fn unrecorded(error: &mainstay_store::StoreError) -> Error {
-    Error::unavailable("The call ran, but its record could not be written, so it is not confirmed. Look at the state before you repeat it.")
-        .with_detail(error)
+/// The error for a call that ran and whose outcome could not be kept.
+pub(crate) fn unrecorded(error: Error) -> Error {
+    let told = "The call ran, but its record could not be written, so it is not confirmed. Look at the state before you repeat it.";
+    Error::unavailable(told).with_detail(error.detail.unwrap_or_else(|| error.public.into_owned()))
 }

@@ -6,9 +6,12 @@ use std::net::SocketAddr;
 use axum::extract::Request;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{AsHeaderName, HOST, ORIGIN};
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_HEADERS, AsHeaderName, HOST, ORIGIN, VARY,
+};
 use http::uri::Authority;
-use http::{HeaderMap, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use crate::{ServerSettings, StartError};
 
@@ -28,7 +31,9 @@ struct Host {
 impl Guard {
     pub(crate) fn new(listening: SocketAddr, settings: &ServerSettings) -> Result<Self, StartError> {
         let port = Some(listening.port());
-        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter().chain([bracketed(listening)]);
+        // "Every address" is no name of this server.
+        let bound = (!listening.ip().is_unspecified()).then(|| bracketed(listening));
+        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter().chain(bound);
         let mut hosts: Vec<Host> = own.map(|name| Host { name, port }).collect();
         let mut origins: Vec<String> =
             hosts.iter().map(|host| format!("http://{}:{}", host.name, listening.port())).collect();
@@ -46,13 +51,30 @@ impl Guard {
     }
 
     pub(crate) async fn check(&self, request: Request, next: Next) -> Response {
-        match self.judge(request.uri(), request.headers()) {
-            Ok(()) => next.run(request).await,
-            Err(reason) => (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
+        let page = match self.judge(request.uri(), request.headers()) {
+            Ok(page) => page,
+            Err(reason) => return (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
+        };
+        let Some(page) = page else { return next.run(request).await };
+        let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+        let mut response = if request.method() == Method::OPTIONS {
+            StatusCode::NO_CONTENT.into_response()
+        } else {
+            next.run(request).await
+        };
+        let headers = response.headers_mut();
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
+        headers.insert(VARY, HeaderValue::from_static("Origin"));
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"));
+        if let Some(asked) = asked {
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked);
         }
+        response
     }
 
-    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
+    /// Why a request is refused; or the allowed origin of the page it comes from, if it comes from one.
+    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
         let host = one(headers, HOST)?;
         let named = host.or_else(|| uri.authority().map(Authority::as_str)).ok_or("the Host header is missing")?;
         if !self.is_own(named) {
@@ -61,8 +83,10 @@ impl Guard {
             );
         }
         match one(headers, ORIGIN)? {
-            None => Ok(()),
-            Some(from) if origin(from).is_some_and(|from| self.origins.contains(&from)) => Ok(()),
+            None => Ok(None),
+            Some(from) if origin(from).is_some_and(|from| self.origins.contains(&from)) => {
+                Ok(headers.get(ORIGIN).cloned())
+            }
             Some(_) => Err("pages of this Origin may not call this server; add it to allowed_origins if they should"),
         }
     }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Method, StatusCode, header};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use mainstay_core::CancellationToken;
-use mainstay_wire::jsonrpc::{self, Frame, Refusal};
+use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use crate::ServerSettings;
@@ -32,6 +32,7 @@ impl Endpoint {
     pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, open: CancellationToken) -> Self {
         let idle = Duration::from_secs(settings.session_idle_seconds);
         let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
+        watch_idle(&sessions, open.clone());
         let mut config = StreamableHttpServerConfig::default()
             // Host and Origin are checked for every route alike, before this one is reached.
             .disable_allowed_hosts()
@@ -74,10 +75,6 @@ impl Endpoint {
         }
         match jsonrpc::inspect(&bytes) {
             Err(refusal) => refuse(StatusCode::BAD_REQUEST, &refusal),
-            Ok(Frame::Request { method }) if method == "initialize" && self.sessions.is_full() => {
-                let text = "This server has as many sessions as it takes. Try again later.\n";
-                (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "60")], text).into_response()
-            }
             Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
         }
     }
@@ -115,4 +112,15 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
 
 fn refuse(status: StatusCode, refusal: &Refusal) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], refusal.to_json()).into_response()
+}
+
+/// Looks after sessions for as long as the listener is open.
+fn watch_idle(sessions: &Arc<Sessions>, open: CancellationToken) {
+    let sessions = sessions.clone();
+    tokio::spawn(async move {
+        let mut every = tokio::time::interval(Duration::from_mins(1));
+        while open.run_until_cancelled(every.tick()).await.is_some() {
+            sessions.let_go_of_idle().await;
+        }
+    });
 }

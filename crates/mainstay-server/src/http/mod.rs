@@ -13,9 +13,9 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get};
 use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use hyper_util::service::TowerToHyperService;
 use mainstay_core::CancellationToken;
 use mainstay_engine::{Engine, Lane};
@@ -31,6 +31,9 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// How long a reader may take to take in what was written for it before.
 const CLOSING: Duration = Duration::from_secs(3);
+
+/// A connection that has not said by then what it wants is closed.
+const HEADERS: Duration = Duration::from_secs(30);
 
 /// What the accept loop knows of a connection; every request on it carries this.
 #[derive(Clone)]
@@ -148,7 +151,7 @@ impl Bound {
                     let watched = graceful.watch(connection);
                     tokio::spawn(async move {
                         if let Err(error) = watched.await {
-                            tracing::debug!(%peer, error, "connection ended");
+                            tracing::debug!(%peer, %error, "connection ended");
                         }
                         drop(place);
                     });
@@ -173,9 +176,7 @@ impl Bound {
         &self,
         stream: TcpStream,
         peer: SocketAddr,
-    ) -> impl hyper_util::server::graceful::GracefulConnection<Error = Box<dyn std::error::Error + Send + Sync>>
-    + Send
-    + 'static {
+    ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
         // Small answers must not wait for the client's acknowledgement of the last one.
         let _ = stream.set_nodelay(true);
         let connection = Connection { peer, lane: self.engine.lane() };
@@ -183,13 +184,9 @@ impl Bound {
             request.extensions_mut().insert(connection.clone());
             request.map(axum::body::Body::new)
         });
-        let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(30));
-        builder
-            .http2()
+        http1::Builder::new()
             .timer(TokioTimer::new())
-            .max_concurrent_streams(256)
-            .keep_alive_interval(Duration::from_mins(1));
-        builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).into_owned()
+            .header_read_timeout(HEADERS)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
     }
 }

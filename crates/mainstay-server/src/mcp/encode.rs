@@ -156,7 +156,7 @@ pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
     match error.kind {
         Kind::Unknown => Err(protocol_error(error)),
         // The stateless protocol has a code for it, which tells the client what to offer next time.
-        Kind::Unsupported if era == Era::Stateless => Err(protocol_error(error)),
+        Kind::Unsupported if era == Era::Stateless && asks_capability(&error) => Err(protocol_error(error)),
         Kind::Unsupported
         | Kind::Invalid
         | Kind::NotFound
@@ -180,6 +180,10 @@ pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
     }
 }
 
+fn asks_capability(error: &Error) -> bool {
+    error.data.as_deref().is_some_and(|data| data.get("requiredCapabilities").is_some())
+}
+
 /// The standard's code table.
 pub(crate) fn protocol_error(error: Error) -> ErrorData {
     let data = error.data.map(|data| *data);
@@ -188,12 +192,15 @@ pub(crate) fn protocol_error(error: Error) -> ErrorData {
             ErrorData::invalid_params(error.public, data)
         }
         Kind::NotFound => ErrorData::resource_not_found(error.public, data),
-        Kind::Unsupported => ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data),
+        Kind::Unsupported if data.as_ref().is_some_and(|data| data.get("requiredCapabilities").is_some()) => {
+            ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data)
+        }
         Kind::Denied
         | Kind::Unauthorized
         | Kind::ConsentRequired
         | Kind::RateLimited
         | Kind::Cancelled
+        | Kind::Unsupported
         | Kind::InputRequired => ErrorData::invalid_request(error.public, data),
         Kind::Unavailable | Kind::TimedOut | Kind::Internal => ErrorData::internal_error(error.public, data),
     }

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderMap, header};
-use mainstay_core::{Call, Pace, Target};
+use mainstay_core::{Call, CancellationToken, Pace, Target};
 use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::http::guard::one;
@@ -22,7 +23,8 @@ use super::{Origin, Sessions, Shared, encode};
 #[serde(deny_unknown_fields)]
 struct Message<'a> {
     jsonrpc: &'a str,
-    id: RequestId,
+    #[serde(borrow)]
+    id: &'a RawValue,
     method: &'a str,
     #[serde(borrow)]
     params: Params<'a>,
@@ -105,6 +107,10 @@ impl Plain {
             Some(session) if older_version(headers)? && sessions.holds(session) => message.params.meta.era(true)?,
             None | Some(_) => return None,
         };
+        // A request in a session that speaks the newest protocol besides contradicts itself.
+        if session.is_some() != (era == Era::Session) {
+            return None;
+        }
         let key = one(headers, "idempotency-key").ok()?.map(str::to_owned);
         Self::make(shared, origin, message, era, session.map(Into::into), key)
     }
@@ -131,6 +137,7 @@ impl Plain {
         key: Option<String>,
     ) -> Option<Self> {
         let Message { id, params, .. } = message;
+        let id = plain_id(id)?;
         if !is_silent(shared, &params.name) {
             return None;
         }
@@ -143,6 +150,10 @@ impl Plain {
 
     pub(crate) fn id(&self) -> &RequestId {
         &self.id
+    }
+
+    pub(crate) fn cancel(&self) -> &CancellationToken {
+        &self.call.cancel
     }
 
     /// Makes the call and writes the response.
@@ -165,6 +176,13 @@ impl Plain {
         };
         serde_json::to_vec(&answer)
     }
+}
+
+/// Text or a whole number; `1.0` and `1e3` are left to the SDK to refuse.
+fn plain_id(raw: &RawValue) -> Option<RequestId> {
+    let text = raw.get();
+    let whole = text.starts_with('"') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+    if whole { serde_json::from_str(text).ok() } else { None }
 }
 
 fn takes_json(headers: &HeaderMap) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mainstay_core::{CancellationToken, Outcome, Target};
+use mainstay_core::{CancellationToken, Outcome, Scope, Target};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -19,7 +19,10 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::Value;
 use tokio_util::sync::DropGuard;
 
+use crate::http::guard::one;
+
 use super::errand::{self, Arrival, Errand, Visit};
+use super::sessions::InSession;
 use super::sink::{Era, PeerSink, from_wire};
 use super::subscriptions::{self, Watched};
 use super::{Origin, Shared, encode};
@@ -71,8 +74,25 @@ impl Handler {
         from_pipe.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
     }
 
-    fn header(context: &Context, name: &str) -> Option<String> {
-        Self::parts(context)?.headers.get(name)?.to_str().ok().map(str::to_owned)
+    /// The caller, if it may look at what there is.
+    fn reader(&self, context: &Context) -> Result<Origin, ErrorData> {
+        let origin = self.origin(context)?;
+        if origin.caller.scopes.allows(Scope::Read) {
+            return Ok(origin);
+        }
+        Err(ErrorData::invalid_request("This needs the scope \"read\", which the token does not have.", None))
+    }
+
+    /// The key under which a call happens once, from the request or from its header. A key that cannot be used is an
+    /// error: to go on without it would be to run the call a second time.
+    fn idempotency_key(context: &Context) -> Result<Option<String>, ErrorData> {
+        let wrong = |what: &str| ErrorData::invalid_params(format!("The idempotency key {what}."), None);
+        if let Some(key) = context.meta.get("io.mainstay/idempotencyKey") {
+            return key.as_str().map(|key| Some(key.to_owned())).ok_or_else(|| wrong("must be a string"));
+        }
+        let Some(parts) = Self::parts(context) else { return Ok(None) };
+        let header = one(&parts.headers, "idempotency-key").map_err(|_| wrong("came twice or is not readable"))?;
+        Ok(header.map(str::to_owned))
     }
 
     fn stamp(&self, context: &Context, meta: &mut Option<MetaObject>) {
@@ -85,13 +105,11 @@ impl Handler {
 
     fn visit(&self, context: &Context) -> Result<Visit, ErrorData> {
         let era = Era::of(context);
-        let key = context.meta.get("io.mainstay/idempotencyKey").and_then(Value::as_str).map(str::to_owned);
+        let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
         Ok(Visit {
             origin: self.origin(context)?,
-            session: Self::header(context, "mcp-session-id")
-                .map(Into::into)
-                .or_else(|| self.piped.as_ref().map(|piped| piped.session.clone())),
-            idempotency_key: key.or_else(|| Self::header(context, "idempotency-key")),
+            session: in_session.or_else(|| self.piped.as_ref().map(|piped| piped.session.clone())),
+            idempotency_key: Self::idempotency_key(context)?,
             sink: Arc::new(PeerSink::new(context, era, &self.level)),
             cancel: context.ct.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
@@ -123,7 +141,7 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let end = CancellationToken::new();
-        let events = self.shared.engine.events().listen();
+        let events = self.shared.engine.events().changes();
         subscriptions::follow(events, context.peer, self.watched.clone(), end.clone());
         *self.following.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.drop_guard());
     }
@@ -142,7 +160,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let origin = self.origin(&context)?;
+        let origin = self.reader(&context)?;
         let registry = self.shared.engine.registry();
         let page = registry
             .tools_for(&origin.caller, Self::cursor(request).as_deref(), PAGE)
@@ -168,6 +186,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
+        self.reader(&context)?;
         let registry = self.shared.engine.registry();
         let page = registry.resources(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result = ListResourcesResult::with_all_items(page.items.into_iter().map(encode::resource).collect());
@@ -182,6 +201,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        self.reader(&context)?;
         let registry = self.shared.engine.registry();
         let page = registry.templates(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result =
@@ -221,6 +241,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.reader(&context)?;
         let registry = self.shared.engine.registry();
         let page = registry.prompts(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result = ListPromptsResult::with_all_items(page.items.into_iter().map(encode::prompt).collect());
@@ -260,6 +281,7 @@ impl ServerHandler for Handler {
     }
 
     async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+        self.reader(&context)?;
         let registry = self.shared.engine.registry();
         let (argument, typed) = (&request.argument.name, &request.argument.value);
         let mut values = match &request.r#ref {
@@ -295,12 +317,15 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
-    async fn subscribe(&self, request: SubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+        self.reader(&context)?;
         if self.shared.engine.registry().shelf(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
         }
-        self.watched.add(request.uri);
-        Ok(())
+        if self.watched.add(request.uri) {
+            return Ok(());
+        }
+        Err(ErrorData::invalid_request("This session watches as many resources as it may.", None))
     }
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
@@ -313,8 +338,9 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.reader(context.request_context())?;
         let ended = self.piped.as_ref().map(|piped| piped.ended.clone()).unwrap_or_default();
-        subscriptions::listen(self.shared.engine.events().listen(), &context, &ended).await;
+        subscriptions::listen(self.shared.engine.events().changes(), &context, &ended).await;
         Ok(())
     }
 

@@ -1,6 +1,8 @@
 //! Streams whose reader has gone away: read on in its place, and replayed when it comes back with the last id it saw.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,39 +17,64 @@ use tokio_util::sync::CancellationToken;
 /// How long a finished stream waits for its reader.
 const KEPT: Duration = Duration::from_mins(1);
 
-/// Past this many abandoned streams the newest are not kept: a client that only ever leaves gets nothing back.
-const MOST: usize = 4096;
+/// Abandoned streams of one session that are kept; the next one is not.
+const MOST: usize = 16;
+
+/// What all abandoned streams may take together, in bytes.
+const ROOM: usize = 64 * 1024 * 1024;
+
+/// Events a stream remembers while its reader is there: what may be on the way when the connection breaks.
+const RECENT: usize = 64;
 
 /// A session and one of its streams, as the stream's event ids name it.
 type Key = (SessionId, String);
 
 #[derive(Clone, Default)]
-pub(crate) struct Abandoned(Arc<DashMap<Key, Arc<Log>>>);
+pub(crate) struct Abandoned {
+    logs: Arc<DashMap<Key, Arc<Log>>>,
+    bytes: Arc<AtomicUsize>,
+}
 
-/// What a stream has carried so far.
+/// What a stream has carried lately.
 struct Log {
-    events: Mutex<Vec<ServerSseMessage>>,
-    /// How many there are, for those who wait for one more.
+    events: Mutex<VecDeque<ServerSseMessage>>,
+    /// How many there have been, for those who wait for one more.
     count: watch::Sender<usize>,
     ended: CancellationToken,
 }
 
 impl Log {
-    fn push(&self, event: ServerSseMessage) {
+    /// Remembers an event, and forgets the oldest beyond `most`.
+    fn push(&self, event: ServerSseMessage, most: usize) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.push(event);
-        self.count.send_replace(events.len());
+        events.push_back(event);
+        if events.len() > most {
+            events.pop_front();
+        }
+        self.count.send_modify(|count| *count += 1);
     }
 
+    /// The event that was number `index` of all, if it is still remembered.
     fn at(&self, index: usize) -> Option<ServerSseMessage> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned()
+        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let forgotten = *self.count.borrow() - events.len();
+        events.get(index.checked_sub(forgotten)?).cloned()
     }
 
     /// The place after the event with this id.
     fn after(&self, id: &str) -> Option<usize> {
         let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| at + 1)
+        let forgotten = *self.count.borrow() - events.len();
+        events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| forgotten + at + 1)
     }
+
+    fn bytes(&self) -> usize {
+        self.events.lock().unwrap_or_else(PoisonError::into_inner).iter().map(size).sum()
+    }
+}
+
+fn size(event: &ServerSseMessage) -> usize {
+    event.message.as_deref().and_then(|message| serde_json::to_vec(message).ok()).map_or(0, |bytes| bytes.len())
 }
 
 /// An event's id is `index/stream`.
@@ -72,7 +99,7 @@ impl Abandoned {
     /// The rest of an abandoned stream of this session, from the event after `last` on.
     pub(crate) fn resume(&self, session: &SessionId, last: &str) -> Option<ReceiverStream<ServerSseMessage>> {
         let key = (session.clone(), stream_of(last)?.to_owned());
-        let log = self.0.get(&key)?.clone();
+        let log = self.logs.get(&key)?.clone();
         let mut next = log.after(last)?;
         let (sender, receiver) = mpsc::channel(16);
         tokio::spawn(async move {
@@ -93,18 +120,44 @@ impl Abandoned {
         Some(ReceiverStream::new(receiver))
     }
 
-    /// Reads an abandoned stream to its end and keeps it for a while.
+    /// Reads an abandoned stream to its end and keeps it for a while, if there is room for it.
     async fn read_on(self, key: Key, log: Arc<Log>, mut stream: Events) {
-        if self.0.len() >= MOST {
+        if self.logs.iter().filter(|kept| kept.key().0 == key.0).count() >= MOST {
             return;
         }
-        self.0.insert(key.clone(), log.clone());
+        let mut taken = Taken { bytes: self.bytes.clone(), own: 0 };
+        if !taken.grow(log.bytes()) {
+            return;
+        }
+        self.logs.insert(key.clone(), log.clone());
         while let Some(event) = stream.next().await {
-            log.push(event);
+            if !taken.grow(size(&event)) {
+                break;
+            }
+            log.push(event, usize::MAX);
         }
         log.ended.cancel();
         tokio::time::sleep(KEPT).await;
-        self.0.remove(&key);
+        self.logs.remove(&key);
+    }
+}
+
+/// A stream's part of the room, given back when it goes.
+struct Taken {
+    bytes: Arc<AtomicUsize>,
+    own: usize,
+}
+
+impl Taken {
+    fn grow(&mut self, by: usize) -> bool {
+        self.own += by;
+        self.bytes.fetch_add(by, Ordering::Relaxed) + by <= ROOM
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        self.bytes.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
 
@@ -125,7 +178,7 @@ impl Stream for Watched {
         let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
         let event = std::task::ready!(inner.poll_next_unpin(context));
         match &event {
-            Some(event) => self.log.push(event.clone()),
+            Some(event) => self.log.push(event.clone(), RECENT),
             None => self.inner = None,
         }
         Poll::Ready(event)
@@ -135,7 +188,8 @@ impl Stream for Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         let Some(stream) = self.inner.take() else { return };
-        let named = self.log.at(0).and_then(|event| event.event_id).and_then(|id| stream_of(&id).map(str::to_owned));
+        let last = self.log.count.borrow().checked_sub(1).and_then(|last| self.log.at(last));
+        let named = last.and_then(|event| event.event_id).and_then(|id| stream_of(&id).map(str::to_owned));
         // Without an id the reader has nothing to come back with.
         let (Some(name), Ok(runtime)) = (named, tokio::runtime::Handle::try_current()) else { return };
         runtime.spawn(self.shelf.clone().read_on((self.session.clone(), name), self.log.clone(), stream));

@@ -1,8 +1,8 @@
 //! Sessions of the older versions: held in memory while they are used, kept in the store so that any replica can go
 //! on with them, and visible to the principal that opened them alone.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use dashmap::DashMap;
@@ -24,18 +24,28 @@ tokio::task_local! {
 
 const KEPT: Duration = Duration::from_hours(24);
 
+/// Goes with a message that has come in through a session of its sender's. The header alone says nothing: the stateless
+/// protocol does not look at it.
+#[derive(Clone)]
+pub(crate) struct InSession(pub(crate) Arc<str>);
+
+/// Whose a session is, and when it was last used.
+struct Held {
+    principal: Principal,
+    used: Mutex<Instant>,
+}
+
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     abandoned: Abandoned,
-    owners: DashMap<SessionId, Principal>,
+    owners: DashMap<SessionId, Held>,
     engine: Engine,
     limit: usize,
+    idle: Duration,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionsError {
-    #[error("too many sessions")]
-    Full,
     #[error("no caller is known for this request")]
     NoCaller,
     #[error(transparent)]
@@ -47,17 +57,47 @@ pub(crate) enum SessionsError {
 impl Sessions {
     pub(crate) fn new(engine: Engine, limit: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
-        local.session_config.keep_alive = Some(idle);
-        Self { local, abandoned: Abandoned::default(), owners: DashMap::new(), engine, limit }
+        // Plain calls do not pass through the SDK, so it cannot know that a session is in use; we do.
+        local.session_config.keep_alive = None;
+        Self { local, abandoned: Abandoned::default(), owners: DashMap::new(), engine, limit: limit.max(1), idle }
     }
 
-    pub(crate) fn is_full(&self) -> bool {
-        self.owners.len() >= self.limit
-    }
-
-    /// Whether this caller has such a session in memory.
+    /// Whether this caller has such a session in memory. To ask is to use it.
     pub(crate) fn holds(&self, id: &str) -> bool {
-        principal().is_ok_and(|principal| self.owners.get(id).is_some_and(|owner| *owner == principal))
+        let Ok(principal) = principal() else { return false };
+        let Some(held) = self.owners.get(id).filter(|held| held.principal == principal) else { return false };
+        *held.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        true
+    }
+
+    /// Lets go of sessions nobody has used for long. They are in the store, and come back when they are asked for.
+    pub(crate) async fn let_go_of_idle(&self) {
+        let idle = |held: &Held| held.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > self.idle;
+        let gone: Vec<SessionId> =
+            self.owners.iter().filter(|held| idle(held)).map(|held| held.key().clone()).collect();
+        for id in gone {
+            self.let_go(&id).await;
+        }
+    }
+
+    async fn let_go(&self, id: &SessionId) {
+        self.owners.remove(id);
+        self.engine.sessions_open(self.owners.len());
+        if let Err(error) = self.local.close_session(id).await {
+            tracing::debug!(%error, "a session was gone before it was closed");
+        }
+    }
+
+    /// Makes room for one more by letting go of the one unused for longest.
+    async fn make_room(&self) {
+        while self.owners.len() >= self.limit {
+            let used = |held: &Held| *held.used.lock().unwrap_or_else(PoisonError::into_inner);
+            let oldest = self.owners.iter().min_by_key(|held| used(held)).map(|held| held.key().clone());
+            match oldest {
+                Some(id) => self.let_go(&id).await,
+                None => return,
+            }
+        }
     }
 
     /// Ends a session of this caller's, in memory and in the store; false if it has none of this id.
@@ -67,21 +107,19 @@ impl Sessions {
             return Ok(false);
         }
         self.engine.close_session(id).await?;
-        if let Err(error) = self.close_session(&id.into()).await {
-            tracing::debug!(%error, "a session was gone before it was closed");
-        }
+        self.let_go(&id.into()).await;
         Ok(true)
     }
 
     /// Gives a new or restored session to the one who asks for it.
     async fn admit(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
-        if self.is_full() {
-            return Err(SessionsError::Full);
-        }
-        let principal = principal()?;
+        let held = Held { principal: principal()?, used: Mutex::new(Instant::now()) };
+        self.make_room().await;
         let outcome = self.local.restore_session(id.clone()).await?;
-        self.owners.insert(id, principal);
-        self.engine.sessions_open(self.owners.len());
+        if matches!(outcome, RestoreOutcome::Restored(_)) {
+            self.owners.insert(id, held);
+            self.engine.sessions_open(self.owners.len());
+        }
         Ok(outcome)
     }
 
@@ -121,22 +159,20 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // Called by the session's own worker too, which is nobody's request.
-        // A session that is only in the store has nothing to close here.
-        if CALLER.try_with(|_| ()).is_ok() && self.owned(id).is_err() {
-            return Ok(());
+        // The session's own worker calls this too, and is nobody's request.
+        if CALLER.try_with(|_| ()).is_err() || self.owned(id).is_ok() {
+            self.let_go(id).await;
         }
-        self.owners.remove(id);
-        self.engine.sessions_open(self.owners.len());
-        Ok(self.local.close_session(id).await?)
+        Ok(())
     }
 
     async fn create_stream(
         &self,
         id: &SessionId,
-        message: ClientJsonRpcMessage,
+        mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         self.owned(id)?;
+        message.insert_extension(InSession(id.clone()));
         Ok(self.abandoned.watch(id.clone(), self.local.create_stream(id, message).await?))
     }
 
