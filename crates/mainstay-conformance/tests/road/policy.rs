@@ -162,7 +162,8 @@ fn the_audit_names_a_row_that_was_changed_behind_its_back() {
     let id = answers[2]["result"]["_meta"]["io.mainstay/requestId"].as_str().unwrap();
     let file = data.path().join("mainstay.db");
     let mut bytes = std::fs::read(&file).unwrap();
-    let at = bytes.windows(id.len()).position(|window| window == id.as_bytes()).expect("the id is in the file");
+    // A page of the file fills from its end, so the earlier row is the later one there.
+    let at = bytes.windows(id.len()).rposition(|window| window == id.as_bytes()).unwrap();
     bytes[at] ^= 1;
     std::fs::write(&file, bytes).unwrap();
     let (code, out, _) = run(data.path(), &["audit", "verify"]);
