@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 /// A person may think for a while; a stolen state must not be good for long.
 const LIFE: Duration = Duration::from_mins(30);
 
-/// What is carried through the client, sealed: it can neither be read as anything else nor changed.
+/// What is carried through the client, signed: it can be read there, but neither changed nor used for anything else.
 #[derive(Serialize, Deserialize)]
 struct Carried {
     /// Used once, on whichever replica the second call arrives.
