@@ -28,6 +28,15 @@ pub(crate) fn run(data: &Path, args: &[&str]) -> (i32, String, String) {
     (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
 }
 
+/// Waits for something that happens soon, on a slow machine too.
+pub(crate) fn wait_until(happened: impl Fn() -> bool) {
+    let patience = std::time::Instant::now() + PATIENCE;
+    while !happened() {
+        assert!(std::time::Instant::now() < patience, "it did not happen");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
 pub(crate) struct Server {
     child: Mutex<Child>,
     pub(crate) address: SocketAddr,

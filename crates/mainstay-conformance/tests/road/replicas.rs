@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::program::{Http, Server, initialize, run};
+use crate::program::{Http, Server, initialize, run, wait_until};
 
 /// The server the tests may use. Without one they are skipped on a developer's machine and fail in CI.
 fn postgres() -> Option<String> {
@@ -63,7 +63,9 @@ fn two_replicas_share_sessions_keys_and_one_unbroken_audit() {
         };
         let sent = std::thread::scope(|scope| {
             let (one, two) = (scope.spawn(|| load(&steady)), scope.spawn(|| load(&other)));
-            std::thread::sleep(Duration::from_millis(20 + round * 11));
+            let before = next.load(Ordering::Relaxed);
+            wait_until(|| next.load(Ordering::Relaxed) > before + 8);
+            std::thread::sleep(Duration::from_millis(round * 7 % 23));
             other.kill();
             stop.store(true, Ordering::Relaxed);
             [one.join().unwrap(), two.join().unwrap()].concat()
