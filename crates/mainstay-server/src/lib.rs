@@ -21,8 +21,8 @@ pub struct About {
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("cannot listen on {address}: {source}")]
-    Listen { address: std::net::SocketAddr, source: std::io::Error },
+    #[error("cannot listen on {address}: {reason}. Choose another address with --listen, or stop what uses this one")]
+    Listen { address: std::net::SocketAddr, reason: std::io::Error },
     #[error(
         "refusing to listen on {0} without authentication: anybody on the network could use it. Listen on 127.0.0.1, or set [server.auth]"
     )]

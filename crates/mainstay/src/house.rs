@@ -19,7 +19,9 @@ pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
     if config.store.is_none() {
         make_private_dir(&config.data_dir()?)?;
     }
-    Ok(Store::open(&config.store_url()?, StoreOptions::default()).await?)
+    let named = config.redacted().store_url()?;
+    let opened = Store::open(&config.store_url()?, StoreOptions::default()).await;
+    opened.with_context(|| format!("the store {named} cannot be used; see --store and --data-dir"))
 }
 
 /// The data directory holds the audit and keys: nobody else's business.

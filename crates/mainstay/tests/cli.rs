@@ -73,6 +73,10 @@ fn what_is_wrong_is_said_with_the_value_that_was_wrong() {
         (vec!["call", "server_echo", "{"], vec!["not JSON"]),
         (vec!["call", "server_echo", "text"], vec!["\"text\" is not key=value"]),
         (vec!["tools", "--store", "mysql://x"], vec!["mysql", "sqlite"]),
+        (
+            vec!["tools", "--store", "postgres://u:hidden@127.0.0.1:1/d"],
+            vec!["postgres://***@127.0.0.1:1/d", "--store"],
+        ),
         (vec!["tools", "--workspace", "/no/such/dir"], vec!["/no/such/dir"]),
         (vec!["tools", "--config", "/no/such.toml"], vec!["/no/such.toml"]),
         (vec!["tools", "--log", "lound=="], vec!["lound"]),
@@ -81,7 +85,12 @@ fn what_is_wrong_is_said_with_the_value_that_was_wrong() {
     ] {
         let error = refused(data.path(), &args);
         assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
+        assert!(!error.contains("hidden"), "{args:?}: {error}");
     }
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let error = refused(data.path(), &["serve", "--listen", &address]);
+    assert!(error.contains(&address) && error.contains("--listen") && error.matches("in use").count() == 1, "{error}");
 }
 
 #[test]

@@ -58,7 +58,7 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
         return Err(StartError::PublicWithoutAuth(settings.listen));
     }
     let verifier = settings.auth.as_ref().map(auth::Verifier::new).transpose()?.map(Arc::new);
-    let listen_error = |source| StartError::Listen { address: settings.listen, source };
+    let listen_error = |reason| StartError::Listen { address: settings.listen, reason };
     let listener = TcpListener::bind(settings.listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
     let guard = Arc::new(guard::Guard::new(address, settings)?);

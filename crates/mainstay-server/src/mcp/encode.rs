@@ -186,13 +186,14 @@ fn asks_capability(error: &Error) -> bool {
 
 /// The standard's code table.
 pub(crate) fn protocol_error(error: Error) -> ErrorData {
+    let asks_capability = asks_capability(&error);
     let data = error.data.map(|data| *data);
     match error.kind {
         Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {
             ErrorData::invalid_params(error.public, data)
         }
         Kind::NotFound => ErrorData::resource_not_found(error.public, data),
-        Kind::Unsupported if data.as_ref().is_some_and(|data| data.get("requiredCapabilities").is_some()) => {
+        Kind::Unsupported if asks_capability => {
             ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data)
         }
         Kind::Denied
