@@ -114,6 +114,13 @@ impl Error {
         Self::new(Kind::Invalid, public)
     }
 
+    /// One argument is wrong: which, and why.
+    pub fn field(field: &str, reason: impl Into<Cow<'static, str>>) -> Self {
+        let reason = reason.into();
+        let data = serde_json::json!({ "field": field, "reason": reason });
+        Self::invalid(reason).with_data(data)
+    }
+
     pub fn unknown(public: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Kind::Unknown, public)
     }

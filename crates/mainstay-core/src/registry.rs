@@ -1,6 +1,6 @@
 //! The one table: what is declared here is what is listed and what is dispatched.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -54,6 +54,8 @@ pub struct Page<T> {
 pub struct Registry {
     tools: BTreeMap<String, Arc<dyn AnyTool>>,
     spelled: HashMap<String, Arc<dyn AnyTool>>,
+    /// Tools that are there and cannot be called, by their listed names.
+    disabled: BTreeSet<String>,
     prompts: BTreeMap<String, Arc<dyn Prompt>>,
     shelves: Vec<Arc<dyn Resources>>,
 }
@@ -109,7 +111,26 @@ impl Registry {
         Ok(())
     }
 
-    /// Finds a tool by any of its spellings.
+    /// Switches tools off, each named in any of its spellings. A name that is no tool's is an error: a typing mistake
+    /// must not leave on what was meant to be off.
+    pub fn disable<S: AsRef<str>>(&mut self, names: impl IntoIterator<Item = S>) -> Result<()> {
+        for name in names {
+            let name = name.as_ref();
+            let Some(tool) = self.spelled.get(name) else {
+                return Err(Error::invalid(format!(
+                    "disabled_tools names {name:?}, and there is no such tool; see `mainstay tools`."
+                )));
+            };
+            self.disabled.insert(tool.info().listed.clone());
+        }
+        Ok(())
+    }
+
+    pub fn is_enabled(&self, tool: &ToolInfo) -> bool {
+        !self.disabled.contains(&tool.listed)
+    }
+
+    /// Finds a tool by any of its spellings, whether it is switched on or not.
     pub fn tool(&self, name: &str) -> Option<&Arc<dyn AnyTool>> {
         self.spelled.get(name)
     }
@@ -133,8 +154,22 @@ impl Registry {
 
     /// The tools this caller may call, in the order of their names.
     pub fn tools_for(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<Page<Arc<dyn AnyTool>>> {
-        let allowed = self.tools.iter().filter(|(_, tool)| caller.scopes.allows(tool.info().effect.scope()));
-        page(allowed.map(|(name, tool)| (name.clone(), tool.clone())), cursor, limit)
+        self.tools_where(caller, |tool| self.is_enabled(tool), cursor, limit)
+    }
+
+    /// Those tools that are wanted among the ones within this caller's scopes, switched off or not.
+    pub fn tools_where(
+        &self,
+        caller: &Caller,
+        wanted: impl Fn(&ToolInfo) -> bool,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<Page<Arc<dyn AnyTool>>> {
+        let shown = self.tools.iter().filter(|(_, tool)| {
+            let info = tool.info();
+            caller.scopes.allows(info.effect.scope()) && wanted(info)
+        });
+        page(shown.map(|(name, tool)| (name.clone(), tool.clone())), cursor, limit)
     }
 
     pub fn prompts(&self, cursor: Option<&str>, limit: usize) -> Result<Page<PromptInfo>> {
@@ -190,9 +225,9 @@ fn encode_cursor(key: &str) -> String {
 
 fn decode_cursor(cursor: &str) -> Result<String> {
     let wrong = || {
-        Error::invalid(format!(
-            "The cursor {cursor:?} is not one this server gave; leave it out to start from the beginning."
-        ))
+        let reason =
+            format!("The cursor {cursor:?} is not one this server gave; leave it out to start from the beginning.");
+        Error::field("cursor", reason)
     };
     let hex = cursor.strip_prefix('k').filter(|hex| hex.len() % 2 == 0 && hex.is_ascii()).ok_or_else(wrong)?;
     let bytes = (0..hex.len())
@@ -253,6 +288,18 @@ mod tests {
         let mut caller = Caller::local(None);
         caller.scopes = [Scope::Read].into_iter().collect();
         assert_eq!(all().tools_for(&caller, None, 50).unwrap().items.len(), 2);
+    }
+
+    #[test]
+    fn a_tool_that_is_switched_off_is_known_and_not_listed() {
+        let (mut registry, caller) = (all(), Caller::local(None));
+        registry.disable(["test/beta"]).unwrap();
+        let listed = registry.tools_for(&caller, None, 50).unwrap().items;
+        assert!(listed.iter().all(|tool| tool.info().listed != "test_beta") && listed.len() == 2);
+        assert_eq!(registry.tools_where(&caller, |_| true, None, 50).unwrap().items.len(), 3);
+        assert!(!registry.is_enabled(registry.tool("o.beta").unwrap().info()));
+        let refused = registry.disable(["test_alpha", "no_such"]).unwrap_err();
+        assert!(refused.public.contains("\"no_such\""), "{refused}");
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub fn of_args<T: JsonSchema>() -> Map<String, Value> {
 pub struct Problem {
     /// RFC 6901; empty for the arguments as a whole.
     pub path: String,
+    /// The keyword of the schema that was broken: `required`, `type`, `minimum` …
+    pub rule: String,
     pub reason: String,
 }
 
@@ -85,7 +87,11 @@ impl Validator {
         let problems: Vec<Problem> = self
             .0
             .iter_errors(args)
-            .map(|error| Problem { path: error.instance_path().to_string(), reason: shorten(error.to_string()) })
+            .map(|error| Problem {
+                path: error.instance_path().to_string(),
+                rule: error.kind().keyword().to_owned(),
+                reason: shorten(error.to_string()),
+            })
             .collect();
         Err(refusal(&problems))
     }
@@ -98,7 +104,8 @@ pub fn refusal(problems: &[Problem]) -> Error {
         [one] => format!("The arguments are not valid. {one}"),
         many => format!("The arguments are not valid ({} problems).\n- {}", many.len(), many.join("\n- ")),
     };
-    let data: Vec<Value> = problems.iter().map(|p| json!({"path": p.path, "reason": p.reason})).collect();
+    let data: Vec<Value> =
+        problems.iter().map(|p| json!({"path": p.path, "rule": p.rule, "reason": p.reason})).collect();
     Error::invalid(public).with_data(json!({ "problems": data }))
 }
 

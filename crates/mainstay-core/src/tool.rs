@@ -82,6 +82,10 @@ pub struct Spec {
     /// It reaches beyond this workspace.
     pub open_world: bool,
     pub pace: Pace,
+    /// It has an argument `dry_run`; with it set, the call only says what it would do, and counts as reading.
+    pub dry_run: bool,
+    /// Changes when the meaning of its arguments or its result does.
+    pub version: &'static str,
     pub tags: &'static [&'static str],
     pub spellings: &'static [Spelling],
 }
@@ -97,6 +101,8 @@ impl Spec {
             idempotent: matches!(effect, Effect::Reads),
             open_world: false,
             pace: Pace::Quick,
+            dry_run: false,
+            version: "1.0.0",
             tags: &[],
             spellings: &[],
         }
@@ -158,6 +164,8 @@ pub struct ToolInfo {
     pub idempotent: bool,
     pub open_world: bool,
     pub pace: Pace,
+    pub dry_run: bool,
+    pub version: String,
     pub tags: Vec<String>,
     pub spellings: Vec<(String, String)>,
     pub input_schema: Arc<Map<String, Value>>,
@@ -177,11 +185,19 @@ impl ToolInfo {
             idempotent: spec.idempotent,
             open_world: spec.open_world,
             pace: spec.pace,
+            dry_run: spec.dry_run,
+            version: spec.version.into(),
             tags: spec.tags.iter().map(|tag| (*tag).to_owned()).collect(),
             spellings: spec.spellings.iter().map(|s| (s.dialect.to_owned(), s.name.to_owned())).collect(),
             input_schema: Arc::new(schema::of_args::<T::Args>()),
             output_schema: T::Output::schema().map(Arc::new),
         }
+    }
+
+    /// What a call with these arguments does to the world.
+    pub fn effect_of(&self, args: &Value) -> Effect {
+        let rehearsal = self.dry_run && args.get("dry_run") == Some(&Value::Bool(true));
+        if rehearsal { Effect::Reads } else { self.effect }
     }
 }
 

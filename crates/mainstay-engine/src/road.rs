@@ -181,7 +181,7 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 
 /// What a target turned out to be.
 enum Deed {
-    Tool(Arc<dyn AnyTool>),
+    Tool { tool: Arc<dyn AnyTool>, effect: Effect },
     Resource { shelf: Arc<dyn Resources>, uri: String },
     Prompt { prompt: Arc<dyn Prompt>, name: String },
 }
@@ -190,8 +190,11 @@ impl Deed {
     fn find(engine: &Engine, target: &Target) -> Result<Self> {
         let registry = engine.registry();
         match target {
-            Target::Tool { name, .. } => match registry.tool(name) {
-                Some(tool) => Ok(Self::Tool(tool.clone())),
+            Target::Tool { name, args } => match registry.tool(name) {
+                Some(tool) if !registry.is_enabled(tool.info()) => Err(Error::unavailable(format!(
+                    "The tool {name:?} is switched off on this server (disabled_tools in its configuration)."
+                ))),
+                Some(tool) => Ok(Self::Tool { tool: tool.clone(), effect: tool.info().effect_of(args) }),
                 None => Err(Error::unknown(format!("There is no tool called {name:?}."))),
             },
             Target::Resource { uri } => match registry.shelf(uri) {
@@ -209,14 +212,14 @@ impl Deed {
 
     fn effect(&self) -> Effect {
         match self {
-            Self::Tool(tool) => tool.info().effect,
+            Self::Tool { effect, .. } => *effect,
             Self::Resource { .. } | Self::Prompt { .. } => Effect::Reads,
         }
     }
 
     fn pace(&self) -> Pace {
         match self {
-            Self::Tool(tool) => tool.info().pace,
+            Self::Tool { tool, .. } => tool.info().pace,
             Self::Resource { .. } | Self::Prompt { .. } => Pace::Quick,
         }
     }
@@ -224,7 +227,7 @@ impl Deed {
     /// The name in the record, and the one policies are keyed on, whichever spelling the caller used.
     fn label(&self) -> &str {
         match self {
-            Self::Tool(tool) => &tool.info().listed,
+            Self::Tool { tool, .. } => &tool.info().listed,
             Self::Resource { uri, .. } => uri,
             Self::Prompt { name, .. } => name,
         }
@@ -233,7 +236,7 @@ impl Deed {
     /// The name in the metrics, where a URI a caller made up must not become a time series.
     fn metric(&self) -> Arc<str> {
         match self {
-            Self::Tool(tool) => tool.info().listed.as_str().into(),
+            Self::Tool { tool, .. } => tool.info().listed.as_str().into(),
             Self::Resource { .. } => "resources/read".into(),
             Self::Prompt { .. } => "prompts/get".into(),
         }
@@ -241,7 +244,7 @@ impl Deed {
 
     fn check(&self, args: &Value) -> Result<()> {
         match self {
-            Self::Tool(tool) => tool.check(args),
+            Self::Tool { tool, .. } => tool.check(args),
             Self::Resource { .. } => Ok(()),
             Self::Prompt { prompt, name } => check_prompt(prompt.as_ref(), name, args),
         }
@@ -250,7 +253,7 @@ impl Deed {
     fn perform<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Outcome>> {
         Box::pin(async move {
             match self {
-                Self::Tool(tool) => tool.call(args, context).await.map(Outcome::Reply),
+                Self::Tool { tool, .. } => tool.call(args, context).await.map(Outcome::Reply),
                 Self::Resource { shelf, uri } => shelf.read(uri, context).await.map(Outcome::Contents),
                 Self::Prompt { prompt, .. } => {
                     let args = serde_json::from_value(args).map_err(Error::internal)?;

@@ -1,0 +1,1 @@
+//! Commands, inside what the kernel can enforce.

@@ -1,0 +1,172 @@
+//! Names that are nobody's business: keys, secrets, and the histories and settings that programs obey.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
+/// What is protected unless the operator says otherwise. A `*` stands for any run of bytes.
+pub const PROTECTED: &[&str] = &[
+    ".git",
+    ".hg",
+    ".svn",
+    ".env",
+    ".env.*",
+    ".envrc",
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pypirc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".htpasswd",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+];
+
+/// Templates that are written to be read, although their names look like secrets.
+const HARMLESS: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.test"];
+
+/// Which names are protected. A name is judged in every form under which some file system would find the same file.
+#[derive(Debug, Clone)]
+pub struct Guard {
+    patterns: Vec<Vec<u8>>,
+}
+
+impl Guard {
+    /// The usual names and `more`, without those in `fewer`.
+    pub fn new(more: &[String], fewer: &[String]) -> Self {
+        let fewer: Vec<Vec<u8>> = fewer.iter().map(|name| plain(name.as_bytes())).collect();
+        let patterns = PROTECTED
+            .iter()
+            .map(|name| name.as_bytes())
+            .chain(more.iter().map(String::as_bytes))
+            .map(plain)
+            .filter(|pattern| !fewer.contains(pattern))
+            .collect();
+        Self { patterns }
+    }
+
+    /// Whether a single name, as it stands in a directory, is protected.
+    pub fn protects(&self, name: &OsStr) -> bool {
+        let name = plain(name.as_bytes());
+        if HARMLESS.iter().any(|harmless| harmless.as_bytes() == name) {
+            return false;
+        }
+        self.patterns.iter().any(|pattern| matches(pattern, &name))
+            // The short names some file systems make up for long ones.
+            || (name.starts_with(b"git~") && self.patterns.iter().any(|pattern| pattern == b".git"))
+    }
+}
+
+impl Default for Guard {
+    fn default() -> Self {
+        Self::new(&[], &[])
+    }
+}
+
+/// The form all spellings of a name share: lower case, without what file systems ignore. HFS+ ignores some code points
+/// of no width, NTFS trailing dots and spaces and what follows a colon.
+fn plain(name: &[u8]) -> Vec<u8> {
+    let mut out = if name.is_ascii() {
+        name.to_ascii_lowercase()
+    } else {
+        let text = String::from_utf8_lossy(name);
+        let seen = text.chars().filter(|c| !ignored(*c)).map(fold).flat_map(char::to_lowercase);
+        seen.collect::<String>().into_bytes()
+    };
+    if let Some(colon) = out.iter().position(|byte| *byte == b':').filter(|at| *at > 0) {
+        out.truncate(colon);
+    }
+    while out.len() > 1 && matches!(out.last(), Some(b'.' | b' ')) {
+        out.pop();
+    }
+    out
+}
+
+fn ignored(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}')
+}
+
+/// Letters that fold to ASCII ones besides their upper case: the long s, the Kelvin sign, the full-width forms.
+fn fold(c: char) -> char {
+    match c {
+        'ſ' => 's',
+        '\u{212a}' => 'k',
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        other => other,
+    }
+}
+
+/// `*` stands for any run of bytes; everything else for itself.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern.split_first() {
+        None => name.is_empty(),
+        Some((b'*', rest)) => (0..=name.len()).any(|skipped| matches(rest, &name[skipped..])),
+        Some((first, rest)) => name.split_first().is_some_and(|(head, tail)| head == first && matches(rest, tail)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_protected_in_every_form_some_file_system_knows() {
+        let guard = Guard::default();
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git",
+            ".git.",
+            ".git ",
+            ".git. .",
+            ".g\u{200c}it",
+            "git~1",
+            "GIT~2",
+            ".git::$INDEX_ALLOCATION",
+            "．git",
+            ".ENV",
+            ".env.local",
+            ".Env.Production",
+            "server.KEY",
+            "a.pem",
+            ".ssh",
+            ".\u{17f}sh",
+            "id_rsa",
+        ] {
+            assert!(guard.protects(OsStr::new(name)), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn ordinary_names_are_not() {
+        let guard = Guard::default();
+        for name in
+            [".gitignore", ".github", "git", ".environment", "env", "monkey", "key.rs", ".env.example", "pem", "..."]
+        {
+            assert!(!guard.protects(OsStr::new(name)), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn the_operator_adds_and_takes_away() {
+        let guard = Guard::new(&["*.Secret".into()], &[".GIT".into()]);
+        assert!(guard.protects(OsStr::new("a.secret")));
+        assert!(!guard.protects(OsStr::new(".git")) && !guard.protects(OsStr::new("git~1")));
+    }
+}

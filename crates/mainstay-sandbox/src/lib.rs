@@ -1,0 +1,16 @@
+//! The only door to user paths and processes.
+//!
+//! A path that a caller names is opened beneath the handle of a root and nowhere else; a command runs inside what the
+//! kernel can enforce. Nothing above this crate opens a user path or starts a process.
+
+mod guard;
+mod root;
+mod settings;
+
+pub mod exec;
+
+pub use guard::{Guard, PROTECTED};
+pub use root::{
+    Content, Dir, Done, Entry, EntryKind, Expect, Facts, OpenFile, Place, Root, Spot, Step, Workspace, etag_of,
+};
+pub use settings::{FilesSettings, HardLinks, RootSettings};
