@@ -10,7 +10,7 @@ use mainstay_core::Result;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::fault::{self, About as _};
-use super::{Facts, OpenFile, Root, Workspace, walk};
+use super::{Facts, Identity, OpenFile, Root, Rule, Workspace, walk};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -115,14 +115,29 @@ impl Dir {
                 kind = FileType::from_raw_mode(stat.st_mode);
             }
             let kind = kind.into();
-            entries.push(Entry { protected: self.root.guard.protects(name), name: name.to_owned(), kind });
+            let protected = self.root.guard.protects(name) || self.closes(name, entry.ino());
+            entries.push(Entry { protected, name: name.to_owned(), kind });
         }
         Ok(entries)
+    }
+
+    /// Whether an entry is one of the server's own directories.
+    fn closes(&self, name: &OsStr, inode: u64) -> bool {
+        let alike = |(inner, rule): &(Identity, Rule)| inner.inode == inode && *rule == Rule::Closed;
+        self.root.inner.iter().any(alike)
+            && rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|stat| self.root.rule(Facts::from(&stat).identity) == Some(Rule::Closed))
     }
 
     /// A directory in this one. A link is not followed.
     pub fn child(&self, name: &OsStr) -> Result<Self> {
         let fd = self.open_child(name, listing() | OFlags::NOFOLLOW)?;
+        if !self.root.inner.is_empty() {
+            let identity = Identity::of(fd.as_fd()).about(&self.shown())?;
+            if self.root.rule(identity) == Some(Rule::Closed) {
+                return Err(fault::closed(&self.shown_child(name)));
+            }
+        }
         let mut names = self.names.clone();
         names.push(name.to_owned());
         Ok(Self { workspace: self.workspace.clone(), root: self.root.clone(), fd, names })

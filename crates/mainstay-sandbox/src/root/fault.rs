@@ -70,6 +70,10 @@ pub(crate) fn a_root(shown: &str) -> Error {
     Error::denied(format!("{shown} is a root of the workspace and stays as it is."))
 }
 
+pub(crate) fn closed(shown: &str) -> Error {
+    Error::denied(format!("{shown} belongs to the server itself and is not for callers."))
+}
+
 pub(crate) fn read_only(shown: &str) -> Error {
     Error::denied(format!("{shown} lies in a root that is read-only.")).with_data(json!({ "path": shown }))
 }

@@ -54,8 +54,10 @@ pub struct Root {
     primary: bool,
     guard: Guard,
     hard_links: HardLinks,
-    /// Roots that lie inside this one: their own rules hold from there on.
-    inner: Vec<(Identity, bool)>,
+    /// Directories inside this one that have rules of their own.
+    inner: Vec<(Identity, Rule)>,
+    /// Where the closed ones are.
+    closed: Vec<PathBuf>,
     etags: Arc<EtagCache>,
 }
 
@@ -69,6 +71,21 @@ pub(crate) struct Identity {
 impl Identity {
     fn of(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
         rustix::fs::fstat(fd).map(|stat| Self { device: stat.st_dev, inode: stat.st_ino })
+    }
+}
+
+/// What holds from a directory on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    Writable,
+    ReadOnly,
+    /// The server's own files: not for callers.
+    Closed,
+}
+
+impl Rule {
+    fn read_only(read_only: bool) -> Self {
+        if read_only { Self::ReadOnly } else { Self::Writable }
     }
 }
 
@@ -99,9 +116,32 @@ impl Workspace {
         let inside: Vec<_> = roots.iter().map(|root| (root.path.clone(), root.identity, root.read_only)).collect();
         for root in &mut roots {
             let beneath = inside.iter().filter(|(path, id, _)| *id != root.identity && path.starts_with(&root.path));
-            root.inner = beneath.map(|(_, id, read_only)| (*id, *read_only)).collect();
+            root.inner = beneath.map(|(_, id, read_only)| (*id, Rule::read_only(*read_only))).collect();
         }
         Ok(Self { roots: roots.into_iter().map(Arc::new).collect(), journal: None })
+    }
+
+    /// Closes a directory to callers, wherever in the roots it lies: the server's own files are in it.
+    pub fn closing(mut self, directory: &Path) -> Result<Self> {
+        let closed = Root::open(directory, true, Guard::default(), HardLinks::Allow, Arc::default())?;
+        let Some(roots) = Arc::get_mut(&mut self.roots) else {
+            return Err(Error::internal("the workspace is in use already"));
+        };
+        for root in roots {
+            let Some(root) = Arc::get_mut(root) else { return Err(Error::internal("a root is in use already")) };
+            if closed.identity == root.identity || root.path.starts_with(&closed.path) {
+                return Err(Error::unavailable(format!(
+                    "The directory {} lies in {}, where the server keeps its own files; choose another.",
+                    root.path.display(),
+                    closed.path.display()
+                )));
+            }
+            if closed.path.starts_with(&root.path) {
+                root.inner.push((closed.identity, Rule::Closed));
+                root.closed.push(closed.path.clone());
+            }
+        }
+        Ok(self)
     }
 
     /// Keeps changes of several files whole across a crash: what an earlier process left half done is undone now.
@@ -177,6 +217,7 @@ impl Root {
             guard,
             hard_links,
             inner: Vec::new(),
+            closed: Vec::new(),
             etags,
         })
     }
@@ -192,6 +233,15 @@ impl Root {
 
     pub fn read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// Directories in it that are not for callers, nor for commands.
+    pub fn closed(&self) -> &[PathBuf] {
+        &self.closed
+    }
+
+    fn rule(&self, identity: Identity) -> Option<Rule> {
+        self.inner.iter().find(|(inner, _)| *inner == identity).map(|(_, rule)| *rule)
     }
 
     pub fn guard(&self) -> &Guard {

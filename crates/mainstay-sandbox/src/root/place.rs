@@ -41,7 +41,7 @@ impl Place {
         let place = Self { workspace, root, directory, names, missing: rest, name, shown };
         if !place.root.inner.is_empty()
             && let Some(facts) = place.look()?
-            && place.root.inner.iter().any(|(inner, _)| *inner == facts.identity)
+            && place.root.rule(facts.identity).is_some()
         {
             return Err(fault::a_root(&place.shown));
         }

@@ -23,7 +23,7 @@ pub(super) fn refuse_protected(place: &Place) -> Result<()> {
     let mut ahead = vec![Dir::new(&place.workspace, &place.root, &fd, names)?];
     while let Some(directory) = ahead.pop() {
         let identity = Identity::of(directory.as_fd()).about(place.shown())?;
-        if place.root.inner.iter().any(|(inner, _)| *inner == identity) {
+        if place.root.rule(identity).is_some() {
             return Err(fault::a_root(&directory.shown()));
         }
         for entry in directory.entries()? {

@@ -17,7 +17,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::fault::{self, About as _};
-use super::{Identity, Root};
+use super::{Identity, Root, Rule};
 
 /// As many as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -126,7 +126,7 @@ pub(crate) fn walk(root: &Root, names: &[OsString], links: Links, shown: &str) -
         }
         match look(here.fd(), &name, shown)? {
             Found::Nothing => return missing(here, name, ahead, shown),
-            Found::Directory(fd, identity) => here.enter(fd, name, identity),
+            Found::Directory(fd, identity) => here.enter(fd, name, identity, shown)?,
             Found::Link(target) => {
                 followed += 1;
                 if followed > MOST_LINKS {
@@ -164,10 +164,15 @@ impl Here<'_> {
         self.stack.last().map_or(self.root.read_only, |level| level.read_only)
     }
 
-    fn enter(&mut self, fd: OwnedFd, name: OsString, identity: Identity) {
-        let inner = self.root.inner.iter().find(|(inner, _)| *inner == identity);
-        let read_only = inner.map_or(self.read_only(), |(_, read_only)| *read_only);
+    fn enter(&mut self, fd: OwnedFd, name: OsString, identity: Identity, shown: &str) -> Result<()> {
+        let read_only = match self.root.rule(identity) {
+            Some(Rule::Closed) => return Err(fault::closed(shown)),
+            Some(Rule::ReadOnly) => true,
+            Some(Rule::Writable) => false,
+            None => self.read_only(),
+        };
         self.stack.push(Level { fd, name, read_only });
+        Ok(())
     }
 
     fn stop(mut self, rest: Vec<OsString>, shown: &str) -> Result<Walked> {

@@ -68,3 +68,28 @@ fn a_root_that_is_not_there_is_named() {
     let refused = Workspace::open("/nowhere/at/all".as_ref(), &FilesSettings::default()).unwrap_err();
     assert!(refused.public.contains("/nowhere/at/all"), "{refused}");
 }
+
+#[test]
+fn the_servers_own_directory_is_closed_wherever_it_lies() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    std::fs::create_dir_all(base.join("share/own/deep")).unwrap();
+    std::fs::write(base.join("share/own/deep/key"), "secret").unwrap();
+    std::os::unix::fs::symlink("share/own", base.join("alias")).unwrap();
+    let workspace =
+        Workspace::open(&base, &FilesSettings::default()).unwrap().closing(&base.join("share/own")).unwrap();
+    for path in ["share/own/deep/key", "alias/deep/key", "share/own", "share/own/new"] {
+        let spot = workspace.find(path).unwrap();
+        assert_eq!(kind(spot.open_file()), Kind::Denied, "{path}");
+        assert_eq!(kind(spot.place()), Kind::Denied, "{path}");
+        assert_eq!(kind(spot.entry()), Kind::Denied, "{path}");
+    }
+    assert_eq!(kind(workspace.find("alias").unwrap().open_dir()), Kind::Denied);
+    let share = workspace.find("share").unwrap().open_dir().unwrap();
+    assert!(share.entries().unwrap().iter().all(|entry| entry.protected));
+    assert_eq!(kind(share.child("own".as_ref())), Kind::Denied);
+    let gone = Step::Remove { place: workspace.find("share").unwrap().entry().unwrap(), expect: Expect::Anything };
+    assert_eq!(kind(workspace.commit(vec![gone])), Kind::Denied);
+    let inside = Workspace::open(&base.join("share/own/deep"), &FilesSettings::default()).unwrap();
+    assert_eq!(kind(inside.closing(&base.join("share/own"))), Kind::Unavailable);
+}
