@@ -26,7 +26,7 @@ pub use registry::{Family, Page, Registry};
 pub use reply::{Annotations, Audience, Block, Reply, ResourceLink};
 pub use resource::{Body, Contents, ResourceInfo, ResourceTemplate, Resources};
 pub use sink::{Answer, AnswerAction, Level, Note, Question, Quiet, Sink};
-pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Tool, ToolInfo, erase};
+pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Told, Tool, ToolInfo, erase};
 
 pub use futures::future::BoxFuture;
 pub use tokio_util::sync::CancellationToken;

@@ -84,6 +84,8 @@ pub struct Spec {
     pub pace: Pace,
     /// It has an argument `dry_run`; with it set, the call only says what it would do, and counts as reading.
     pub dry_run: bool,
+    /// Some of its calls do more than its effect says: which, by their arguments.
+    pub weigh: Option<fn(&Value) -> Effect>,
     /// Changes when the meaning of its arguments or its result does.
     pub version: &'static str,
     pub tags: &'static [&'static str],
@@ -102,6 +104,7 @@ impl Spec {
             open_world: false,
             pace: Pace::Quick,
             dry_run: false,
+            weigh: None,
             version: "1.0.0",
             tags: &[],
             spellings: &[],
@@ -146,6 +149,25 @@ impl<T: Serialize + JsonSchema + Send> Output for T {
     }
 }
 
+/// A value, told in words of its own: what a client shows that reads only text. A file's content is easier to read, and
+/// shorter, than the same content inside JSON.
+#[derive(Debug)]
+pub struct Told<T> {
+    pub value: T,
+    pub text: String,
+}
+
+impl<T: Serialize + JsonSchema + Send> Output for Told<T> {
+    fn schema() -> Option<Map<String, Value>> {
+        T::schema()
+    }
+
+    fn into_reply(self) -> Result<Reply> {
+        let value = serde_json::to_value(self.value).map_err(Error::internal)?;
+        Ok(Reply { content: vec![crate::Block::text(self.text)], structured: Some(value), failed: false })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name {
     pub family: String,
@@ -165,6 +187,7 @@ pub struct ToolInfo {
     pub open_world: bool,
     pub pace: Pace,
     pub dry_run: bool,
+    pub weigh: Option<fn(&Value) -> Effect>,
     pub version: String,
     pub tags: Vec<String>,
     pub spellings: Vec<(String, String)>,
@@ -186,6 +209,7 @@ impl ToolInfo {
             open_world: spec.open_world,
             pace: spec.pace,
             dry_run: spec.dry_run,
+            weigh: spec.weigh,
             version: spec.version.into(),
             tags: spec.tags.iter().map(|tag| (*tag).to_owned()).collect(),
             spellings: spec.spellings.iter().map(|s| (s.dialect.to_owned(), s.name.to_owned())).collect(),
@@ -197,7 +221,7 @@ impl ToolInfo {
     /// What a call with these arguments does to the world.
     pub fn effect_of(&self, args: &Value) -> Effect {
         let rehearsal = self.dry_run && args.get("dry_run") == Some(&Value::Bool(true));
-        if rehearsal { Effect::Reads } else { self.effect }
+        if rehearsal { Effect::Reads } else { self.weigh.map_or(self.effect, |weigh| weigh(args)) }
     }
 }
 

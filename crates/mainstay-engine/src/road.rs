@@ -55,7 +55,7 @@ impl Engine {
         record: &mut Record,
     ) -> Result<Outcome> {
         deed.check(&args)?;
-        scope::allow(&call.caller, deed.effect())?;
+        deed.scopes().try_for_each(|effect| scope::allow(&call.caller, effect))?;
         self.rate().admit(&call.caller, deed.label())?;
         let claim = match self.claim(call, deed, args_digest).await? {
             Entry::Replay(result) => return result,
@@ -215,6 +215,15 @@ impl Deed {
             Self::Tool { effect, .. } => *effect,
             Self::Resource { .. } | Self::Prompt { .. } => Effect::Reads,
         }
+    }
+
+    /// A call that does more than its tool's effect says takes the right to both.
+    fn scopes(&self) -> impl Iterator<Item = Effect> {
+        let declared = match self {
+            Self::Tool { tool, effect } if effect.changes() => Some(tool.info().effect),
+            Self::Tool { .. } | Self::Resource { .. } | Self::Prompt { .. } => None,
+        };
+        std::iter::once(self.effect()).chain(declared)
     }
 
     fn pace(&self) -> Pace {

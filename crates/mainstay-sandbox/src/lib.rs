@@ -14,3 +14,13 @@ pub use root::{
     Content, Dir, Done, Entry, EntryKind, Expect, Facts, OpenFile, Place, Root, Spot, Step, Workspace, etag_of,
 };
 pub use settings::{FilesSettings, HardLinks, RootSettings};
+
+/// Lets this process have as many files open as the system allows it: changes of many files hold each by its handle.
+pub fn raise_open_files() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
+}

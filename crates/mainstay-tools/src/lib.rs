@@ -1,23 +1,28 @@
 //! The tool families. Each has a folder; each folder has a list; a tool is a file and one line of that list.
 
+mod exec;
+mod files;
 mod server;
 
-use std::path::PathBuf;
 use std::time::Instant;
 
 use mainstay_core::{Error, Family, Result};
+use mainstay_sandbox::exec::ExecSettings;
+use mainstay_sandbox::{FilesSettings, Workspace};
 
 /// What the families are built from.
 #[derive(Debug, Clone)]
 pub struct Setup {
     pub version: &'static str,
-    pub workspace: PathBuf,
+    pub workspace: Workspace,
+    pub files: FilesSettings,
+    pub exec: ExecSettings,
     pub store: &'static str,
     pub started: Instant,
 }
 
 /// Every family there is, in the order they are listed.
-pub const FAMILIES: [&str; 1] = ["server"];
+pub const FAMILIES: [&str; 3] = ["exec", "files", "server"];
 
 /// The families asked for, or all of them. A name that is none of ours is an error: a typing mistake must not turn
 /// into a server without tools.
@@ -28,7 +33,11 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
             FAMILIES.join(", ")
         )));
     }
-    let all = vec![server::family(setup)];
+    let all = vec![
+        exec::family(&setup.workspace, &setup.exec),
+        files::family(&setup.workspace, &setup.files),
+        server::family(setup),
+    ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())
 }
 
@@ -37,7 +46,16 @@ mod tests {
     use super::*;
 
     fn setup() -> Setup {
-        Setup { version: "0", workspace: ".".into(), store: "sqlite", started: Instant::now() }
+        let files = FilesSettings::default();
+        let workspace = Workspace::open(".".as_ref(), &files).unwrap();
+        Setup {
+            version: "0",
+            workspace,
+            files,
+            exec: ExecSettings::default(),
+            store: "sqlite",
+            started: Instant::now(),
+        }
     }
 
     #[test]

@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use mainstay_engine::EngineSettings;
+use mainstay_sandbox::FilesSettings;
+use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,9 +26,16 @@ pub struct Config {
     pub store: Option<String>,
     /// The tool families to offer; all of them if it is empty.
     pub tools: Vec<String>,
+    /// Tools that are switched off, by name.
+    pub disabled_tools: Vec<String>,
     pub log: LogSettings,
     pub server: ServerSettings,
     pub engine: EngineSettings,
+    pub files: FilesSettings,
+    pub exec: ExecSettings,
+    /// Where it was read from.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
 }
 
 /// The configuration in force and the file it began with.
@@ -59,6 +68,7 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
         anyhow::anyhow!("the configuration ({origin}) is not valid: {}", error.message())
     })?;
     overlay(&mut config, flags);
+    config.file.clone_from(&file);
     Ok(Loaded { config, file })
 }
 

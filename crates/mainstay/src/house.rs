@@ -7,6 +7,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use mainstay_core::{CancellationToken, Registry, SystemClock};
 use mainstay_engine::Engine;
+use mainstay_sandbox::Workspace;
 use mainstay_server::About;
 use mainstay_store::{Store, StoreOptions};
 use mainstay_tools::Setup;
@@ -33,14 +34,41 @@ fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     builder.create(directory).with_context(|| format!("cannot create the data directory {}", directory.display()))
 }
 
+/// The workspace and its roots. The server's own files are never among what callers reach: neither its data, nor the
+/// file that says what is allowed.
+pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
+    let data = config.data_dir()?;
+    make_private_dir(&data)?;
+    let mut files = config.files.clone();
+    let primary = config.workspace()?;
+    if let Some(file) = config.file.as_deref().and_then(|file| std::fs::canonicalize(file).ok()) {
+        let roots = files.roots.iter().filter_map(|root| std::fs::canonicalize(&root.path).ok());
+        let within = std::iter::once(primary.clone()).chain(roots).any(|root| file.starts_with(root));
+        // A file that an agent may change must not be the one that says what it may do.
+        let name = file.file_name().and_then(|name| name.to_str()).filter(|_| within);
+        files.protect.extend(name.map(str::to_owned));
+    }
+    let workspace = Workspace::open(&primary, &files)?.closing(&data)?;
+    Ok(workspace.with_journal(&data.join("journal"))?)
+}
+
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
+    mainstay_sandbox::raise_open_files();
+    let workspace = open_workspace(config)?;
     let store = open_store(config).await?;
-    let setup =
-        Setup { version: VERSION, workspace: config.workspace()?, store: store.engine(), started: Instant::now() };
+    let setup = Setup {
+        version: VERSION,
+        workspace,
+        files: config.files.clone(),
+        exec: config.exec.clone(),
+        store: store.engine(),
+        started: Instant::now(),
+    };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
     families.extend(more(config));
-    let registry = Registry::new(families)
+    let mut registry = Registry::new(families)
         .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
+    registry.disable(&config.disabled_tools)?;
     Ok(Engine::new(config.engine.clone(), registry, store, Arc::new(SystemClock)))
 }
 

@@ -20,22 +20,40 @@ pub(super) fn refuse_protected(place: &Place) -> Result<()> {
     let fd = rustix::fs::openat(&place.directory, &place.name, flags, Mode::empty()).about(place.shown())?;
     let mut names = place.names.clone();
     names.push(place.name.clone());
-    let mut ahead = vec![Dir::new(&place.workspace, &place.root, &fd, names)?];
-    while let Some(directory) = ahead.pop() {
-        let identity = Identity::of(directory.as_fd()).about(place.shown())?;
-        if place.root.rule(identity).is_some() {
-            return Err(fault::a_root(&directory.shown()));
-        }
-        for entry in directory.entries()? {
-            if entry.protected {
-                return Err(fault::protected(&directory.shown_child(&entry.name)));
+    inspect(&Dir::new(&place.workspace, &place.root, &fd, names)?, place)
+}
+
+/// One directory after the other, so that only those on the way down are open.
+fn inspect(top: &Dir, place: &Place) -> Result<()> {
+    let mut below = subdirectories(top, place)?;
+    let mut open = Vec::new();
+    loop {
+        let parent = open.last().map_or(top, |(directory, _)| directory);
+        let Some(name) = below.pop() else {
+            match open.pop() {
+                Some((_, rest)) => below = rest,
+                None => return Ok(()),
             }
-            if entry.kind == EntryKind::Directory {
-                ahead.push(directory.child(&entry.name)?);
-            }
-        }
+            continue;
+        };
+        let directory = parent.child(&name)?;
+        let deeper = subdirectories(&directory, place)?;
+        open.push((directory, std::mem::replace(&mut below, deeper)));
     }
-    Ok(())
+}
+
+/// The directories in one, if it and all that is in it may go.
+fn subdirectories(directory: &Dir, place: &Place) -> Result<Vec<OsString>> {
+    let identity = Identity::of(directory.as_fd()).about(place.shown())?;
+    if place.root.rule(identity).is_some() {
+        return Err(fault::a_root(&directory.shown()));
+    }
+    let entries = directory.entries()?;
+    if let Some(protected) = entries.iter().find(|entry| entry.protected) {
+        return Err(fault::protected(&directory.shown_child(&protected.name)));
+    }
+    let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+    Ok(directories.map(|entry| entry.name).collect())
 }
 
 /// Removes whatever has this name. What cannot be removed is reported and left.

@@ -18,7 +18,12 @@ pub(crate) struct Status {
 
 impl Status {
     pub(crate) fn new(setup: &Setup) -> Self {
-        Self { version: setup.version, workspace: setup.workspace.clone(), store: setup.store, started: setup.started }
+        Self {
+            version: setup.version,
+            workspace: setup.workspace.roots()[0].path().to_owned(),
+            store: setup.store,
+            started: setup.started,
+        }
     }
 }
 

@@ -1,0 +1,134 @@
+//! A running command. Dropped, it is ended with everything it started.
+
+use std::io;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::sync::Arc;
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::net::unix::pipe;
+
+use super::linux::{Line, Message, Size, Stopper, Tree, resize, watched};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// Its own exit code; 128 and the signal's number if one ended it.
+    pub code: i32,
+    pub signal: Option<i32>,
+}
+
+impl Ending {
+    pub(crate) fn of(status: i32) -> Self {
+        if libc::WIFSIGNALED(status) {
+            Self::by(libc::WTERMSIG(status))
+        } else {
+            Self { code: libc::WEXITSTATUS(status), signal: None }
+        }
+    }
+
+    fn by(signal: i32) -> Self {
+        Self { code: 128 + signal, signal: Some(signal) }
+    }
+}
+
+/// What can be sent to all processes of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Signal {
+    /// Please end.
+    Term,
+    /// As if Ctrl-C had been typed.
+    Int,
+    /// The terminal has gone.
+    Hup,
+    /// End now.
+    Kill,
+}
+
+pub struct Child {
+    pub input: Option<pipe::Sender>,
+    pub output: Option<pipe::Receiver>,
+    pub errors: Option<pipe::Receiver>,
+    pub terminal: Option<Arc<Terminal>>,
+    pub(crate) line: Arc<Line>,
+    pub(crate) tree: Option<Tree>,
+    pub(crate) ended: Option<Ending>,
+}
+
+impl Child {
+    /// Waits until the command has ended and nothing of it is left. May be dropped and called again.
+    pub async fn wait(&mut self) -> io::Result<Ending> {
+        if self.ended.is_none() {
+            self.ended = self.hear_of_the_end().await;
+            // What is left is the one who said so, which need not be waited for.
+            if self.ended.is_some()
+                && let Some(tree) = self.tree.take_if(|tree| !tree.leaves_files())
+            {
+                tokio::spawn(tree.into_gone());
+            }
+        }
+        if let Some(tree) = &mut self.tree {
+            tree.gone().await?;
+            self.tree = None;
+        }
+        Ok(self.ended.unwrap_or(Ending::by(libc::SIGKILL)))
+    }
+
+    /// Nothing if the one who would have said so was ended itself.
+    async fn hear_of_the_end(&self) -> Option<Ending> {
+        loop {
+            match self.line.receive().await {
+                Ok(Some((Message::Ended { status }, _))) => return Some(Ending::of(status)),
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// A way to end the command while somebody waits for it.
+    pub fn stopper(&self) -> io::Result<Stopper> {
+        let handle = self.tree.as_ref().map(Tree::handle).transpose()?.flatten();
+        Ok(Stopper::new(self.line.clone(), handle))
+    }
+}
+
+impl Stopper {
+    pub fn signal(&self, signal: Signal) {
+        let number: libc::c_int = match signal {
+            Signal::Term => libc::SIGTERM,
+            Signal::Int => libc::SIGINT,
+            Signal::Hup => libc::SIGHUP,
+            Signal::Kill => return self.kill(),
+        };
+        self.pass_on(u8::try_from(number).unwrap_or_default());
+    }
+}
+
+/// The server's side of a terminal.
+pub struct Terminal(AsyncFd<OwnedFd>);
+
+impl Terminal {
+    pub(crate) fn new(handle: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&handle, true)?;
+        watched(handle, Interest::READABLE | Interest::WRITABLE).map(Self)
+    }
+
+    /// Nothing read means that nobody is at the other side any more.
+    pub async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read =
+            self.0.async_io(Interest::READABLE, |handle| rustix::io::read(handle, &mut *buffer).map_err(Into::into));
+        match read.await {
+            Err(error) if error.raw_os_error() == Some(libc::EIO) => Ok(0),
+            other => other,
+        }
+    }
+
+    pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.async_io(Interest::WRITABLE, |handle| rustix::io::write(handle, bytes).map_err(Into::into)).await
+    }
+
+    pub fn resize(&self, size: Size) -> io::Result<()> {
+        resize(self.0.get_ref().as_raw_fd(), size)
+    }
+}

@@ -1,0 +1,144 @@
+//! The environment of a command: made from nothing, so that none of the server's secrets are in it.
+
+use std::collections::BTreeMap;
+use std::ffi::CString;
+
+use mainstay_core::{Error, Result};
+
+/// Variables a caller may not set: they make a program load code, run code, or look somewhere else for its files.
+const REFUSED: &[&str] = &[
+    "BASH_ENV",
+    "BASHOPTS",
+    "CDPATH",
+    "CLASSPATH",
+    "COMSPEC",
+    "ENV",
+    "GCONV_PATH",
+    "GETCONF_DIR",
+    "GLIBC_TUNABLES",
+    "HOME",
+    "HOSTALIASES",
+    "IFS",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+    "LOCALDOMAIN",
+    "LOCPATH",
+    "LUA_INIT",
+    "MALLOC_TRACE",
+    "NIS_PATH",
+    "NLSPATH",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PATH",
+    "PATHEXT",
+    "PERL5DB",
+    "PERL5LIB",
+    "PERL5OPT",
+    "PERLLIB",
+    "PROMPT_COMMAND",
+    "PS4",
+    "PYTHONHOME",
+    "PYTHONINSPECT",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "RESOLV_HOST_CONF",
+    "RES_OPTIONS",
+    "RUBYLIB",
+    "RUBYOPT",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "SHELL",
+    "SHELLOPTS",
+    "TMPDIR",
+    "TZDIR",
+    "ZDOTDIR",
+];
+
+const REFUSED_BEGINNINGS: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_"];
+
+/// Checks what a caller wants to set.
+pub(crate) fn check(wanted: &BTreeMap<String, String>) -> Result<()> {
+    for (name, value) in wanted {
+        if let Some(reason) = fault(name, value) {
+            return Err(Error::field("env", format!("The variable {name:?} {reason}.")));
+        }
+    }
+    Ok(())
+}
+
+fn fault(name: &str, value: &str) -> Option<&'static str> {
+    let upper = name.to_ascii_uppercase();
+    if name.is_empty() || name.contains(['=', '\0']) {
+        return Some("has no usable name: it is empty, or has a `=` or a NUL in it");
+    }
+    if value.contains('\0') {
+        return Some("has a NUL in its value");
+    }
+    if REFUSED.contains(&upper.as_str()) || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning)) {
+        return Some("decides which code runs and may not be set by a caller; the operator can set it in exec.env");
+    }
+    None
+}
+
+/// Puts the environment together: what every command has, then the operator's, then the caller's.
+pub(crate) fn build(
+    usual: BTreeMap<String, String>,
+    operator: &BTreeMap<String, String>,
+    caller: &BTreeMap<String, String>,
+) -> Result<Vec<CString>> {
+    let mut all = usual;
+    for (name, value) in operator.iter().chain(caller) {
+        all.insert(name.clone(), value.clone());
+    }
+    let lines = all.into_iter().map(|(name, value)| CString::new(format!("{name}={value}")));
+    lines.collect::<Result<_, _>>().map_err(|_| Error::field("env", "A variable has a NUL in it."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(name: &str, value: &str) -> BTreeMap<String, String> {
+        BTreeMap::from([(name.to_owned(), value.to_owned())])
+    }
+
+    #[test]
+    fn variables_that_decide_which_code_runs_are_refused_by_name() {
+        for name in [
+            "LD_PRELOAD",
+            "ld_library_path",
+            "DYLD_INSERT_LIBRARIES",
+            "BASH_ENV",
+            "ENV",
+            "BASH_FUNC_ls%%",
+            "PATH",
+            "GIT_SSH_COMMAND",
+            "PS4",
+            "IFS",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "HOME",
+            "TMPDIR",
+            "GCONV_PATH",
+        ] {
+            let refused = check(&one(name, "x")).unwrap_err();
+            assert_eq!(refused.data.unwrap()["field"], "env", "{name}");
+            assert!(refused.public.contains(name), "{}", refused.public);
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_names_are_refused() {
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A\0B", "x"), ("A", "x\0y")] {
+            assert!(check(&one(name, value)).is_err(), "{name:?}");
+        }
+        assert!(check(&one("RUST_LOG", "debug=1")).is_ok());
+    }
+
+    #[test]
+    fn the_caller_wins_over_the_operator_and_both_over_the_usual() {
+        let built = build(one("A", "1"), &one("A", "2"), &one("A", "3")).unwrap();
+        assert_eq!(built, [CString::from(c"A=3")]);
+    }
+}

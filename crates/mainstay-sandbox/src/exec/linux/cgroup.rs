@@ -1,0 +1,101 @@
+//! Control groups of the first version, where the server may make some: limits for all commands together, which hold
+//! for root too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub(super) struct Group {
+    directories: Vec<PathBuf>,
+    what: Vec<&'static str>,
+}
+
+/// How many commands' worth of processes all of them may have together.
+const COMMANDS: u32 = 8;
+
+impl Group {
+    /// Makes groups beneath the server's own and puts this thread into them.
+    pub(super) fn join(processes: u32, memory: u64) -> Option<Self> {
+        let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+        let mut group = Self { directories: Vec::new(), what: Vec::new() };
+        let limits = [
+            ("pids", "pids.max", (processes.saturating_mul(COMMANDS)).to_string()),
+            ("memory", "memory.limit_in_bytes", memory.to_string()),
+        ];
+        for (controller, file, value) in limits {
+            let Some(parent) = place(&own, controller) else { continue };
+            if let Some(directory) = join(&parent, file, &value) {
+                group.directories.push(directory);
+                group.what.push(controller);
+            }
+        }
+        (!group.directories.is_empty()).then_some(group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for directory in &self.directories {
+            // The thread leaves before the group can go; what is left over is removed by the next server.
+            let parent = directory.parent().map(|parent| parent.join("tasks"));
+            let _ = parent.map(|tasks| std::fs::write(tasks, thread_number()));
+            let _ = std::fs::remove_dir(directory);
+        }
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.what.join(" and "))
+    }
+}
+
+/// Where the server stands in the hierarchy of a controller.
+fn place(own: &str, controller: &str) -> Option<PathBuf> {
+    let path = own.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, path) = (fields.next()?, fields.next()?);
+        controllers.split(',').any(|name| name == controller).then_some(path)
+    })?;
+    let directory = Path::new("/sys/fs/cgroup").join(controller).join(path.trim_start_matches('/'));
+    directory.is_dir().then_some(directory)
+}
+
+fn join(parent: &Path, file: &str, value: &str) -> Option<PathBuf> {
+    forget_old(parent);
+    let directory = parent.join(format!("mainstay-{}-{}", std::process::id(), thread_number()));
+    std::fs::create_dir(&directory).ok()?;
+    let joined = std::fs::write(directory.join(file), value)
+        .and_then(|()| std::fs::write(directory.join("tasks"), thread_number()));
+    if joined.is_err() {
+        let _ = std::fs::remove_dir(&directory);
+        return None;
+    }
+    Some(directory)
+}
+
+/// Groups of servers that were killed.
+fn forget_old(parent: &Path) {
+    for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix("mainstay-")?.split('-').next());
+        if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
+            let _ = std::fs::remove_dir(entry.path());
+        }
+    }
+}
+
+fn thread_number() -> String {
+    rustix::thread::gettid().as_raw_nonzero().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_controller_that_is_not_there_has_no_place() {
+        let own = "8:pids:/\n4:memory:/a/b\n0::/x\n";
+        assert_eq!(place(own, "freezer"), None);
+        assert_eq!(place(own, "pids").is_some(), Path::new("/sys/fs/cgroup/pids").is_dir());
+    }
+}

@@ -1,0 +1,126 @@
+//! Running a command to its end.
+
+use std::io;
+use std::time::Duration;
+
+use mainstay_core::{BoxFuture, Error, Result};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::child::{Child, Ending, Signal};
+use super::output::{HeadTail, Pieces, Text};
+use super::sandbox::{Command, Sandbox};
+
+/// Somebody who wants to hear of output as it appears.
+pub trait Listener: Send + Sync {
+    fn heard(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()>;
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub struct Finished {
+    pub ending: Ending,
+    pub stdout: Text,
+    pub stderr: Text,
+    pub duration: Duration,
+    pub timed_out: bool,
+}
+
+/// How long a command has between being asked to end and being ended.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long the kernel may take to end what it has been told to.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long output is gathered before it is passed on.
+const GATHER: Duration = Duration::from_millis(25);
+
+impl Sandbox {
+    /// Runs a command, at the longest for `limit`. Dropped on the way, the command is ended.
+    pub async fn run(
+        &self,
+        command: &Command,
+        input: Option<String>,
+        limit: Duration,
+        listener: Option<&dyn Listener>,
+    ) -> Result<Finished> {
+        let begun = Instant::now();
+        let mut child = self.start(command).await?;
+        let stopper = child.stopper().map_err(Error::internal)?;
+        let cap = self.settings().output_bytes;
+        let work = to_the_end(&mut child, input, cap, listener);
+        tokio::pin!(work);
+        let (finished, timed_out) = match timeout(limit.saturating_sub(begun.elapsed()), &mut work).await {
+            Ok(finished) => (finished, false),
+            Err(_elapsed) => {
+                stopper.signal(Signal::Term);
+                let finished = match timeout(GRACE, &mut work).await {
+                    Ok(finished) => finished,
+                    Err(_elapsed) => {
+                        stopper.signal(Signal::Kill);
+                        timeout(PATIENCE, &mut work).await.map_err(|_| {
+                            Error::internal("the kernel did not end a command within 30 s of being told to")
+                        })?
+                    }
+                };
+                (finished, true)
+            }
+        };
+        let (ending, stdout, stderr) = finished.map_err(Error::internal)?;
+        Ok(Finished { ending, stdout, stderr, duration: begun.elapsed(), timed_out })
+    }
+}
+
+async fn to_the_end(
+    child: &mut Child,
+    input: Option<String>,
+    cap: usize,
+    listener: Option<&dyn Listener>,
+) -> io::Result<(Ending, Text, Text)> {
+    let (sink, output, errors) = (child.input.take(), child.output.take(), child.errors.take());
+    let (ending, stdout, stderr, ()) = tokio::try_join!(
+        child.wait(),
+        gather(output, "stdout", cap, listener),
+        gather(errors, "stderr", cap, listener),
+        feed(sink, input),
+    )?;
+    Ok((ending, stdout, stderr))
+}
+
+async fn gather(
+    stream: Option<pipe::Receiver>,
+    name: &'static str,
+    cap: usize,
+    listener: Option<&dyn Listener>,
+) -> io::Result<Text> {
+    let mut kept = HeadTail::new(cap);
+    let mut pieces = Pieces::default();
+    let Some(mut stream) = stream else { return Ok(kept.into_text()) };
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = stream.read(&mut buffer).await?;
+        kept.push(&buffer[..read]);
+        let Some(listener) = listener else {
+            if read == 0 {
+                return Ok(kept.into_text());
+            }
+            continue;
+        };
+        let text = if read == 0 { std::mem::take(&mut pieces).finish() } else { pieces.push(&buffer[..read]) };
+        if !text.is_empty() {
+            listener.heard(name, text).await;
+        }
+        if read == 0 {
+            return Ok(kept.into_text());
+        }
+        sleep(GATHER).await;
+    }
+}
+
+/// A command need not read what it is given.
+async fn feed(sink: Option<pipe::Sender>, input: Option<String>) -> io::Result<()> {
+    let (Some(mut sink), Some(input)) = (sink, input) else { return Ok(()) };
+    match sink.write_all(input.as_bytes()).await {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,214 @@
+//! Every attack at every level, and what each level cannot hold.
+
+use std::time::Duration;
+
+use mainstay_core::Kind;
+use mainstay_sandbox::exec::{Command, ExecSettings};
+
+use crate::house::{House, Level};
+use crate::{attacks, kernel, network};
+
+/// Without a mount namespace names cannot be hidden, and Landlock does not guard modes; the result of a call says so.
+const NEEDS_MOUNTS: &[&str] = &[
+    "protected_file",
+    "protected_file_written",
+    "protected_directory_listed",
+    "protected_file_inside",
+    "protected_file_linked",
+    "protected_file_renamed",
+    "protected_file_in_moved_directory",
+    "protected_file_removed",
+    "protected_file_opened_up",
+    "protected_file_in_read_only_root",
+    "protected_file_uncovered",
+    "open_up_outside",
+];
+
+/// What an attacker who is not confined gets away with: these attacks are real.
+const REAL: &[&str] = &[
+    "read_outside",
+    "list_outside",
+    "truncate_outside",
+    "write_outside",
+    "remove_outside",
+    "link_that_was_there",
+    "link_made_here",
+    "dot_dot",
+    "rename_out",
+    "hard_link_in",
+    "hard_link_out",
+    "set_user_bit",
+    "set_user_bit_at_birth",
+    "protected_file",
+    "protected_directory_listed",
+    "signal_server",
+    "handle_of_server",
+    "environment_of_server",
+    "tcp",
+    "udp",
+    "tcp6",
+    "netlink",
+    "unix_path",
+    "unix_abstract",
+    "listen",
+    "inherited_handles",
+];
+
+fn names() -> Vec<&'static str> {
+    [attacks::LIST, kernel::LIST, network::LIST].concat().into_iter().map(|(name, _)| name).collect()
+}
+
+async fn assault(level: Level, skip: &[&str]) {
+    let house = House::new(level);
+    let mut escaped = Vec::new();
+    for name in names().into_iter().filter(|name| !skip.contains(name)) {
+        if house.escapes(name).await {
+            escaped.push(name);
+        }
+        house.assert_whole(name);
+    }
+    assert!(escaped.is_empty(), "{escaped:?} escaped");
+}
+
+#[test]
+fn there_are_more_than_forty_attacks() {
+    assert!(names().len() > 90, "{}", names().len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_attack_escapes_from_namespaces() {
+    assault(Level::Namespaces, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_attack_escapes_from_landlock_alone_but_for_hidden_names() {
+    assault(Level::Landlock, NEEDS_MOUNTS).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_attacks_are_real_where_nothing_holds_them() {
+    let mut held = Vec::new();
+    for name in REAL.iter().filter(|name| **name != "inherited_handles") {
+        let house = House::new(Level::Off);
+        if !house.escapes(name).await {
+            held.push(*name);
+        }
+    }
+    assert!(held.is_empty(), "{held:?} did not even work without a sandbox");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workspace_beneath_tmp_is_there_and_the_rest_of_tmp_is_not() {
+    let house = House::with(Level::Namespaces, "/tmp", |_| {});
+    assert!(!house.escapes("tmp_of_the_machine").await && !house.escapes("read_outside").await);
+    assert!(!house.escapes("protected_file").await);
+    house.assert_whole("all of them");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn temporary_files_are_private_and_gone_afterwards() {
+    for level in [Level::Namespaces, Level::Landlock] {
+        let house = House::new(level);
+        let shell = |line: &str| Command { program: line.into(), shell: true, ..Command::default() };
+        let limit = Duration::from_secs(20);
+        let first = shell("echo x > $TMPDIR/left && echo $TMPDIR && cat $TMPDIR/left && ls -A $HOME");
+        let finished = house.sandbox.run(&first, None, limit, None).await.unwrap();
+        let directory = finished.stdout.text.lines().next().unwrap().to_owned();
+        assert_eq!(finished.stdout.text.lines().nth(1), Some("x"), "{finished:?}");
+        let again = house.sandbox.run(&shell("cat $TMPDIR/left"), None, limit, None).await.unwrap();
+        assert_ne!(again.ending.code, 0);
+        let left = if level == Level::Namespaces { "/tmp/left".to_owned() } else { directory };
+        assert!(!std::path::Path::new(&left).exists(), "{left}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_sees_its_own_processes_and_no_others() {
+    let house = House::new(Level::Namespaces);
+    let command = Command { program: "ls /proc; cat /proc/self/status".into(), shell: true, ..Command::default() };
+    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    let processes = finished.stdout.text.lines().filter(|line| line.parse::<u32>().is_ok()).count();
+    assert!((1..=3).contains(&processes), "{finished:?}");
+    assert!(finished.stdout.text.contains("CapBnd:\t0000000000000000"), "{finished:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metacharacters_stay_what_they_are() {
+    let house = House::new(Level::Namespaces);
+    let hostile = "$(touch pwned) `touch pwned`; touch pwned | & > pwned * ~ 'x\" \n";
+    let command = Command { program: "printf".into(), args: vec!["%s".into(), hostile.into()], ..Command::default() };
+    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    assert_eq!(finished.stdout.text, hostile);
+    let shell =
+        Command { program: "printf %s \"$1\"".into(), shell: true, args: vec![hostile.into()], ..Command::default() };
+    let finished = house.sandbox.run(&shell, None, Duration::from_secs(20), None).await.unwrap();
+    assert_eq!(finished.stdout.text, hostile);
+    assert!(!house.workspace().join("pwned").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_environment_is_made_from_nothing() {
+    let house = House::new(Level::Namespaces);
+    let command = Command { program: "env".into(), ..Command::default() };
+    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    let names: Vec<&str> = finished.stdout.text.lines().filter_map(|line| line.split('=').next()).collect();
+    for name in
+        std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CARGO_PKG") || name == "LD_LIBRARY_PATH")
+    {
+        assert!(!names.contains(&name.as_str()), "{name}");
+    }
+    assert!(names.contains(&"PATH") && names.contains(&"HOME") && names.contains(&"TMPDIR"), "{names:?}");
+    for name in ["LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "PATH", "NODE_OPTIONS"] {
+        let command = Command { env: [(name.to_owned(), "x".to_owned())].into(), ..command.clone() };
+        let refused = house.sandbox.start(&command).await.err().unwrap();
+        assert!(refused.kind == Kind::Invalid && refused.public.contains(name), "{refused:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_working_directory_outside_is_refused() {
+    let house = House::new(Level::Namespaces);
+    for cwd in ["..", "../outside", "dir_out", "/etc", "missing", "plain.txt"] {
+        let command = Command { program: "true".into(), cwd: Some(cwd.into()), ..Command::default() };
+        assert!(house.sandbox.start(&command).await.is_err(), "{cwd}");
+    }
+    let command = Command { program: "pwd".into(), cwd: Some("deep/er".into()), ..Command::default() };
+    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    assert_eq!(finished.stdout.text.trim(), house.workspace().join("deep/er").to_str().unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_operator_allows_is_seen() {
+    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+        settings.allow_protected = vec![".git".into()];
+    });
+    assert!(house.escapes("protected_file_inside").await);
+    assert!(!house.escapes("protected_file").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn programs_that_cannot_be_run_are_told_apart() {
+    let house = House::new(Level::Namespaces);
+    let kind = async |program: &str| {
+        let command = Command { program: program.into(), ..Command::default() };
+        house.sandbox.start(&command).await.err().map(|error| error.kind)
+    };
+    assert_eq!(kind("no-such-program").await, Some(Kind::Invalid));
+    assert_eq!(kind("./missing").await, Some(Kind::Invalid));
+    assert_eq!(kind("./plain.txt").await, Some(Kind::Denied));
+    assert_eq!(kind("").await, Some(Kind::Invalid));
+    assert_eq!(kind("true").await, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_loopback_of_their_own_reaches_nobody_else() {
+    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+        settings.network = mainstay_sandbox::exec::Network::Loopback;
+    });
+    assert!(house.escapes("listen").await, "there is a loopback");
+    for name in ["tcp", "udp", "unix_path", "unix_datagram", "packet", "vsock", "raw"] {
+        let escaped = house.escapes(name).await;
+        assert!(!escaped || name == "udp", "{name}");
+        house.assert_whole(name);
+    }
+}

@@ -1,0 +1,56 @@
+//! Attempts to live on after the call. Each leaves somebody behind who writes into `heartbeat` for as long as it lives.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::time::Duration;
+
+use crate::attacker::{Attack, Verdict};
+
+pub(crate) const LIST: &[(&str, Attack)] = &[
+    ("new_session", |_| leave_behind(1)),
+    ("double_fork", |_| leave_behind(2)),
+    ("deaf_daemon", |_| {
+        for signal in [libc::SIGTERM, libc::SIGHUP, libc::SIGINT, libc::SIGPIPE] {
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
+        leave_behind(2)
+    }),
+    ("deaf_and_waiting", |_| {
+        unsafe { libc::signal(libc::SIGTERM, libc::SIG_IGN) };
+        let left = leave_behind(2);
+        std::thread::sleep(Duration::from_hours(1));
+        left
+    }),
+    ("waiting", |_| {
+        let left = leave_behind(1);
+        std::thread::sleep(Duration::from_hours(1));
+        left
+    }),
+];
+
+/// Forks as often as asked, each time into a session of its own.
+fn leave_behind(forks: u32) -> Verdict {
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        unsafe { libc::setsid() };
+        if forks > 1 {
+            let _ = leave_behind(forks - 1);
+            unsafe { libc::_exit(0) };
+        }
+        heartbeat();
+    }
+    // The first beat shows that it lives.
+    while std::fs::metadata("heartbeat").is_ok_and(|facts| facts.len() == 0) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Err("somebody was left behind".into())
+}
+
+fn heartbeat() {
+    loop {
+        if let Ok(mut file) = OpenOptions::new().append(true).open("heartbeat") {
+            let _ = file.write_all(b".");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}

@@ -1,0 +1,142 @@
+//! What becomes of processes, and of the machine.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use mainstay_sandbox::exec::ExecSettings;
+
+use crate::house::{House, Level};
+
+const LEVELS: [Level; 2] = [Level::Namespaces, Level::Landlock];
+
+/// Whether somebody still writes.
+async fn beats(workspace: &Path) -> bool {
+    let size = || std::fs::metadata(workspace.join("heartbeat")).unwrap().len();
+    let before = size();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    size() != before
+}
+
+async fn first_beat(workspace: &Path) {
+    while std::fs::metadata(workspace.join("heartbeat")).unwrap().len() == 0 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Waits for silence, which must come.
+async fn falls_silent(workspace: &Path) -> bool {
+    for _ in 0..50 {
+        if !beats(workspace).await {
+            return true;
+        }
+    }
+    false
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_survives_the_call() {
+    for level in LEVELS {
+        for name in ["new_session", "double_fork", "deaf_daemon"] {
+            let house = House::new(level);
+            let finished = house.run(name).await.unwrap();
+            assert!(finished.stdout.text.contains("HELD"), "{finished:?}");
+            assert!(!beats(&house.workspace()).await, "{name} {level:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_survives_the_deadline() {
+    for level in LEVELS {
+        for name in ["waiting", "deaf_and_waiting"] {
+            let house = House::new(level);
+            let finished = house.sandbox.run(&house.attack(name), None, Duration::from_secs(2), None).await.unwrap();
+            assert!(finished.timed_out, "{name}");
+            assert!(!beats(&house.workspace()).await, "{name} {level:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_survives_a_cancelled_call() {
+    for level in LEVELS {
+        let house = House::new(level);
+        let command = house.attack("deaf_and_waiting");
+        let workspace = house.workspace();
+        tokio::select! {
+            ended = house.sandbox.run(&command, None, Duration::from_mins(1), None) => panic!("{ended:?}"),
+            () = first_beat(&workspace) => {}
+        }
+        assert!(falls_silent(&workspace).await, "{level:?}");
+    }
+}
+
+/// Does nothing unless it is started as a server that is to be killed.
+#[tokio::test(flavor = "multi_thread")]
+async fn server_to_be_killed() {
+    let Ok(level) = std::env::var("KILLED_SERVER") else { return };
+    let level = if level == "landlock" { Level::Landlock } else { Level::Namespaces };
+    let house = House::new(level);
+    println!("WORKSPACE {}", house.workspace().display());
+    let _ = house.run("deaf_and_waiting").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_survives_a_killed_server() {
+    use std::io::BufRead as _;
+    for level in ["namespaces", "landlock"] {
+        let mut server = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["tree::server_to_be_killed", "--exact", "--nocapture"])
+            .env("KILLED_SERVER", level)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = std::io::BufReader::new(server.stdout.take().unwrap()).lines();
+        let workspace = lines.map_while(Result::ok).find_map(|line| line.split("WORKSPACE ").nth(1).map(str::to_owned));
+        let workspace = Path::new(workspace.as_deref().unwrap());
+        first_beat(workspace).await;
+        server.kill().unwrap();
+        server.wait().unwrap();
+        assert!(falls_silent(workspace).await, "{level}");
+        std::fs::remove_dir_all(workspace.parent().unwrap()).unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_bomb_has_an_end_and_leaves_nothing() {
+    for level in LEVELS {
+        let house = House::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.processes = 200);
+        assert!(!house.escapes("fork_bomb").await, "{level:?}");
+        let forever = house.attack("fork_bomb_forever");
+        let finished = house.sandbox.run(&forever, None, Duration::from_secs(2), None).await.unwrap();
+        assert!(finished.timed_out, "{finished:?}");
+        assert_eq!(house.run("no_new_privileges").await.unwrap().ending.code, 0, "others can still be run");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_memory_hog_is_stopped() {
+    for level in LEVELS {
+        let house = House::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.memory_mb = Some(512));
+        let finished = house.run("memory_hog").await.unwrap();
+        assert!(!finished.stdout.text.contains("ESCAPED"), "{finished:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_has_a_largest_size_and_no_core_is_dumped() {
+    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| settings.file_mb = 16);
+    assert!(!house.escapes("file_flood").await);
+    assert!(!house.escapes("core_dump").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_gigabyte_of_output_is_kept_head_and_tail() {
+    let house = House::new(Level::Namespaces);
+    let finished = house.run("output_flood").await.unwrap();
+    assert_eq!(finished.ending.code, 0);
+    assert!(finished.stdout.omitted > 1 << 29, "{}", finished.stdout.omitted);
+    assert!(finished.stdout.text.len() < 300 * 1024);
+    assert!(finished.stdout.text.contains("bytes left out") && finished.stdout.text.contains("HELD"));
+}

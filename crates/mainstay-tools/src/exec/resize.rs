@@ -1,0 +1,47 @@
+//! `exec_resize`: the size of a session's terminal.
+
+use std::sync::Arc;
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_sandbox::exec::Size;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::sessions::Sessions;
+
+pub(crate) struct Resize(pub(crate) Arc<Sessions>);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The session, as exec_start named it.
+    id: String,
+    #[schemars(range(min = 1, max = 1000))]
+    rows: u16,
+    #[schemars(range(min = 1, max = 1000))]
+    columns: u16,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    rows: u16,
+    columns: u16,
+}
+
+impl Tool for Resize {
+    const SPEC: Spec = Spec {
+        title: "Resize Session",
+        description: "Sets the size of a session's terminal, in rows and columns; its programs are told.",
+        pace: Pace::Quick,
+        idempotent: true,
+        tags: &["exec", "session"],
+        ..Spec::new("exec", "resize", Effect::Executes)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        let session = self.0.find(&args.id, &context.caller.principal)?;
+        session.resize(Size { rows: args.rows, columns: args.columns })?;
+        Ok(Output { rows: args.rows, columns: args.columns })
+    }
+}

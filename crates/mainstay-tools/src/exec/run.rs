@@ -1,0 +1,234 @@
+//! `exec_run`: a command, from its start to its end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Tool};
+use mainstay_sandbox::exec::{Command, Listener, Protections, Sandbox};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, interval_at};
+
+use super::allow_shell;
+
+pub(crate) struct Run(pub(crate) Sandbox);
+
+#[derive(Deserialize, JsonSchema)]
+#[expect(clippy::struct_field_names, reason = "the contract calls the arguments of a command args")]
+pub(crate) struct Args {
+    /// The program: a name in the search path, or a path in the workspace. With shell: true a whole command line.
+    command: String,
+    /// Its arguments, each as it is: nothing in them is special. With shell: true they are $1, $2 …
+    #[serde(default)]
+    args: Vec<String>,
+    /// The directory to run it in, relative to the workspace.
+    #[serde(default)]
+    cwd: Option<String>,
+    /// Variables to set. Those that decide which code runs (PATH, LD_*, GIT_* …) are refused.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// When to end it, with everything it has started.
+    #[serde(default = "minute")]
+    #[schemars(range(min = 1000, max = 600_000))]
+    timeout_ms: u64,
+    /// Text for its standard input; without it there is nothing to read.
+    #[serde(default)]
+    stdin: Option<String>,
+    /// Run the command as a command line of /bin/sh.
+    #[serde(default)]
+    shell: bool,
+    /// Send output as it appears, besides the result at the end.
+    #[serde(default)]
+    stream: bool,
+}
+
+fn minute() -> u64 {
+    60_000
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The command's own; 128 and the signal's number if a signal ended it, 124 if its time was up.
+    exit_code: i32,
+    /// What it wrote. If it was too much, the beginning and the end, and between them a line with the bytes left out.
+    stdout: String,
+    stderr: String,
+    duration_ms: u64,
+    timed_out: bool,
+    /// Bytes of stdout that were left out.
+    stdout_omitted: u64,
+    stderr_omitted: u64,
+    /// The signal that ended it.
+    signal: Option<i32>,
+    /// The protections that were in force.
+    sandbox: Protections,
+}
+
+/// What other tools of this kind say of a command whose time was up.
+const TIMED_OUT: i32 = 124;
+/// How often somebody who waits is told that it goes on.
+const NOW_AND_THEN: Duration = Duration::from_secs(5);
+
+impl Tool for Run {
+    const SPEC: Spec = Spec {
+        title: "Run Command",
+        description: "Runs a command in the workspace and returns its exit code and output. It runs in a sandbox: it \
+                      can change the workspace and a temporary directory of its own, has no network unless the \
+                      operator gave it some, and when it ends or its time is up everything it started is gone. Use \
+                      exec_start for what has to run on.",
+        pace: Pace::Long,
+        tags: &["exec"],
+        ..Spec::new("exec", "run", Effect::Executes)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        allow_shell(args.shell, self.0.settings().shell, &context.caller)?;
+        let command = Command {
+            program: args.command,
+            args: args.args,
+            cwd: args.cwd,
+            env: args.env,
+            shell: args.shell,
+            piped: args.stdin.is_some(),
+            terminal: None,
+        };
+        let streaming = Streaming(context);
+        let listener: Option<&dyn Listener> = if args.stream { Some(&streaming) } else { None };
+        let limit = Duration::from_millis(args.timeout_ms);
+        let running = self.0.run(&command, args.stdin, limit, listener);
+        let finished = with_progress(running, limit, context).await?;
+        Ok(Output {
+            exit_code: if finished.timed_out { TIMED_OUT } else { finished.ending.code },
+            stdout: finished.stdout.text,
+            stderr: finished.stderr.text,
+            duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
+            timed_out: finished.timed_out,
+            stdout_omitted: finished.stdout.omitted,
+            stderr_omitted: finished.stderr.omitted,
+            signal: finished.ending.signal,
+            sandbox: self.0.protections().await?,
+        })
+    }
+}
+
+/// Says now and then for how long it has been running.
+async fn with_progress<T>(running: impl Future<Output = T>, limit: Duration, context: &Context) -> T {
+    let begun = Instant::now();
+    let mut ticks = interval_at(begun + NOW_AND_THEN, NOW_AND_THEN);
+    tokio::pin!(running);
+    loop {
+        tokio::select! {
+            done = &mut running => return done,
+            _ = ticks.tick() => {
+                let seconds = begun.elapsed().as_secs_f64().floor();
+                context.progress(seconds, Some(limit.as_secs_f64()), format!("running for {seconds} s")).await;
+            }
+        }
+    }
+}
+
+struct Streaming<'a>(&'a Context);
+
+impl Listener for Streaming<'_> {
+    fn heard(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
+        Box::pin(self.0.note(Note::Chunk { stream, text }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use mainstay_core::{Answer, Asked, Call, Caller, Kind, Quiet, Scopes, Sink, SystemClock};
+    use mainstay_sandbox::exec::ExecSettings;
+    use mainstay_sandbox::{FilesSettings, Workspace};
+    use serde_json::json;
+
+    use super::*;
+
+    async fn run(args: serde_json::Value) -> Result<Output> {
+        run_as(Context::detached(), args).await
+    }
+
+    async fn run_as(context: Context, args: serde_json::Value) -> Result<Output> {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
+        let tool = Run(Sandbox::new(workspace, ExecSettings { output_bytes: 1000, ..Default::default() }));
+        tool.call(serde_json::from_value(args).unwrap(), &context).await
+    }
+
+    #[tokio::test]
+    async fn both_streams_and_the_exit_code_come_back() {
+        let out = run(json!({"command": "cat; echo no >&2; exit 3", "shell": true, "stdin": "yes"})).await.unwrap();
+        assert_eq!((out.exit_code, out.stdout.as_str(), out.stderr.as_str()), (3, "yes", "no\n"));
+        assert!(!out.timed_out && out.signal.is_none() && out.stdout_omitted == 0);
+        assert_ne!(out.sandbox.level, "off");
+    }
+
+    #[tokio::test]
+    async fn a_signal_and_the_end_of_time_have_their_codes() {
+        let killed = run(json!({"command": "kill -9 $$", "shell": true})).await.unwrap();
+        assert_eq!((killed.exit_code, killed.signal, killed.timed_out), (137, Some(9), false));
+        let late = run(json!({"command": "sleep", "args": ["60"], "timeout_ms": 1000})).await.unwrap();
+        assert_eq!((late.exit_code, late.timed_out), (124, true));
+    }
+
+    #[tokio::test]
+    async fn what_was_left_out_is_counted() {
+        let out = run(json!({"command": "seq", "args": ["100000"]})).await.unwrap();
+        assert!(out.stdout.starts_with("1\n2\n") && out.stdout.ends_with("\n100000\n"));
+        assert!(out.stdout_omitted > 500_000 && out.stdout.contains(&format!("[… {} bytes", out.stdout_omitted)));
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_named() {
+        let field = async |args| run(args).await.unwrap_err().data.unwrap()["field"].as_str().unwrap().to_owned();
+        assert_eq!(field(json!({"command": "no-such-program"})).await, "command");
+        assert_eq!(field(json!({"command": "true", "env": {"LD_PRELOAD": "x"}})).await, "env");
+        assert_eq!(field(json!({"command": "true", "cwd": "missing"})).await, "cwd");
+    }
+
+    #[tokio::test]
+    async fn a_caller_without_the_right_gets_no_shell() {
+        let mut context = Context::detached();
+        let scopes = Scopes::parse("execute");
+        context.caller = Arc::new(Caller { scopes, ..Caller::local(None) });
+        let refused = run_as(context.clone(), json!({"command": "true", "shell": true})).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::Denied);
+        assert_eq!(run_as(context, json!({"command": "true"})).await.unwrap().exit_code, 0);
+    }
+
+    /// Keeps what it is sent.
+    #[derive(Clone, Default)]
+    struct Heard(Arc<Mutex<Vec<Note>>>);
+
+    impl Sink for Heard {
+        fn send(&self, note: Note) -> BoxFuture<'_, ()> {
+            self.0.lock().unwrap().push(note);
+            Box::pin(std::future::ready(()))
+        }
+
+        fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+            Quiet.ask(asked)
+        }
+    }
+
+    #[tokio::test]
+    async fn output_is_sent_as_it_appears_and_comes_back_whole() {
+        let heard = Heard::default();
+        let mut call = Call::tool("exec_run", json!({}), Arc::new(Caller::local(None)));
+        call.sink = Arc::new(heard.clone());
+        let context = Context::new(&mut call, Arc::new(SystemClock), Arc::new(|_| {}));
+        let line = "echo eins; sleep 0.2; printf '\\303'; sleep 0.2; printf '\\274'; echo zwei >&2";
+        let out = run_as(context, json!({"command": line, "shell": true, "stream": true})).await.unwrap();
+        assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("eins\nü", "zwei\n"));
+        let notes = heard.0.lock().unwrap().clone();
+        let chunk = |stream, text: &str| Note::Chunk { stream, text: text.to_owned() };
+        let said =
+            |wanted| notes.iter().filter(move |note| matches!(note, Note::Chunk { stream, .. } if *stream == wanted));
+        assert_eq!(said("stdout").collect::<Vec<_>>(), [&chunk("stdout", "eins\n"), &chunk("stdout", "ü")]);
+        assert_eq!(said("stderr").collect::<Vec<_>>(), [&chunk("stderr", "zwei\n")]);
+    }
+}

@@ -1,0 +1,284 @@
+//! `files_change`: several changes at once, all of them or none.
+
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::outcome::{Report, Shown};
+use super::plan::{Plan, alive};
+use super::{Desk, append, blocking, copy, delete, edit, mkdir, rename, write};
+
+pub(crate) struct Change(pub(crate) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The changes, in this order: each sees the result of those before.
+    #[schemars(length(min = 1, max = 200))]
+    changes: Vec<Deed>,
+    /// Change nothing; return the unified diff of what would be changed.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// One change; `op` says which.
+#[derive(Deserialize, JsonSchema)]
+#[serde(tag = "op", rename_all = "snake_case")]
+enum Deed {
+    Write(write::Change),
+    Edit(edit::Change),
+    Append(append::Change),
+    Copy(copy::Change),
+    Move(rename::Change),
+    Delete(delete::Change),
+    Mkdir(mkdir::Change),
+}
+
+impl Deed {
+    fn plan(self, plan: &mut Plan) -> Result<()> {
+        match self {
+            Self::Write(change) => change.plan(plan),
+            Self::Edit(change) => change.plan(plan).map(drop),
+            Self::Append(change) => change.plan(plan),
+            Self::Copy(change) => change.plan(plan),
+            Self::Move(change) => change.plan(plan),
+            Self::Delete(change) => change.plan(plan),
+            Self::Mkdir(change) => change.plan(plan),
+        }
+    }
+}
+
+impl Tool for Change {
+    const SPEC: Spec = Spec {
+        title: "Change several files",
+        description: "Makes several changes (write, edit, append, copy, move, delete, mkdir) in one atomic step: if one \
+                      of them cannot be made, none is. Later changes see the result of earlier ones. Use it for a \
+                      change that is only right as a whole.",
+        pace: Pace::Long,
+        dry_run: true,
+        weigh: Some(weigh),
+        tags: &["fs"],
+        ..Spec::new("files", "change", Effect::Writes)
+    };
+    type Args = Args;
+    type Output = Report;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
+        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
+        blocking(move || {
+            for (number, deed) in args.changes.into_iter().enumerate() {
+                alive(&plan.cancel)?;
+                deed.plan(&mut plan).map_err(|error| numbered(error, number))?;
+            }
+            plan.finish(args.dry_run, Shown::IfSmall)
+        })
+        .await
+    }
+}
+
+/// Removing files among other changes takes what removing them alone takes.
+fn weigh(args: &Value) -> Effect {
+    let mut deeds = args["changes"].as_array().into_iter().flatten();
+    if deeds.any(|deed| deed["op"] == "delete") { Effect::Destroys } else { Effect::Writes }
+}
+
+/// Says which of the changes it was.
+fn numbered(mut error: Error, number: usize) -> Error {
+    error.public = format!("changes/{number}: {}", error.public).into();
+    if let Some(field) = error.data.as_mut().and_then(|data| data.get_mut("field")) {
+        *field = format!("changes/{number}/{}", field.as_str().unwrap_or_default()).into();
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::Kind;
+    use serde_json::json;
+
+    use super::*;
+    use crate::files::sample::{Sample, field};
+    use crate::files::trial::{call, rehearsed, snapshot};
+
+    async fn change(sample: &Sample, changes: Value) -> Result<Value> {
+        call(Change(sample.desk()), json!({ "changes": changes })).await
+    }
+
+    async fn refused(sample: &Sample, changes: Value) -> Error {
+        let before = snapshot(sample.path());
+        let error = change(sample, changes).await.unwrap_err();
+        assert_eq!(snapshot(sample.path()), before, "a refused change changed something");
+        error
+    }
+
+    fn files(sample: &Sample) -> Vec<(String, String)> {
+        let files = snapshot(sample.path()).into_iter().filter(|(_, (kind, _))| *kind == 'f');
+        files.map(|(path, (_, content))| (path, String::from_utf8(content).unwrap())).collect()
+    }
+
+    fn expected(files: &[(&str, &str)]) -> Vec<(String, String)> {
+        files.iter().map(|(path, content)| ((*path).to_owned(), (*content).to_owned())).collect()
+    }
+
+    #[tokio::test]
+    async fn every_kind_of_change_is_made_in_one_step() {
+        let sample = Sample::with(&[("e", "a\n"), ("p", "1"), ("c", "c"), ("m", "m"), ("d/x", ""), ("t/u", "u")]);
+        let changes = json!([
+            {"op": "write", "path": "w/new", "content": "w"},
+            {"op": "edit", "path": "e", "edits": [{"old": "a", "new": "b"}]},
+            {"op": "append", "path": "p", "content": "2"},
+            {"op": "copy", "from": "c", "to": "c2"},
+            {"op": "copy", "from": "t", "to": "t2"},
+            {"op": "move", "from": "m", "to": "m2"},
+            {"op": "delete", "path": "d", "recursive": true},
+            {"op": "mkdir", "path": "empty"}
+        ]);
+        let (told, done) = rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        let after = [
+            ("c", "c"),
+            ("c2", "c"),
+            ("e", "b\n"),
+            ("m2", "m"),
+            ("p", "12"),
+            ("t/u", "u"),
+            ("t2/u", "u"),
+            ("w/new", "w"),
+        ];
+        assert_eq!(files(&sample), expected(&after));
+        assert!(sample.path().join("empty").is_dir() && !sample.path().join("d").exists());
+        assert_eq!(told["changes"].as_array().unwrap().len(), done["changes"].as_array().unwrap().len());
+        assert_eq!(done["directories"], json!(["w"]));
+    }
+
+    #[tokio::test]
+    async fn a_later_change_sees_the_result_of_an_earlier_one() {
+        let sample = Sample::with(&[("x", "a\n"), ("y", "old")]);
+        let changes = json!([
+            {"op": "edit", "path": "x", "edits": [{"old": "a", "new": "b"}]},
+            {"op": "edit", "path": "x", "edits": [{"old": "b", "new": "c"}]},
+            {"op": "append", "path": "x", "content": "d\n"},
+            {"op": "copy", "from": "x", "to": "copy"},
+            {"op": "move", "from": "x", "to": "moved"},
+            {"op": "edit", "path": "moved", "edits": [{"old": "c", "new": "C"}]},
+            {"op": "write", "path": "x", "content": "anew"},
+            {"op": "write", "path": "n/z", "content": "1"},
+            {"op": "edit", "path": "n/z", "edits": [{"old": "1", "new": "2"}]},
+            {"op": "delete", "path": "y"},
+            {"op": "write", "path": "y", "content": "new"}
+        ]);
+        rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        let after = [("copy", "c\nd\n"), ("moved", "C\nd\n"), ("n/z", "2"), ("x", "anew"), ("y", "new")];
+        assert_eq!(files(&sample), expected(&after));
+    }
+
+    #[tokio::test]
+    async fn two_files_can_change_places() {
+        let sample = Sample::with(&[("x", "1"), ("y", "2")]);
+        let changes = json!([
+            {"op": "move", "from": "x", "to": "t"},
+            {"op": "move", "from": "y", "to": "x"},
+            {"op": "move", "from": "t", "to": "y"}
+        ]);
+        rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        assert_eq!(files(&sample), expected(&[("x", "2"), ("y", "1")]));
+    }
+
+    #[tokio::test]
+    async fn what_comes_and_goes_in_one_change_leaves_no_trace() {
+        let sample = Sample::with(&[("x", "1")]);
+        let changes = json!([
+            {"op": "write", "path": "t", "content": ""},
+            {"op": "delete", "path": "t"},
+            {"op": "move", "from": "x", "to": "y"},
+            {"op": "move", "from": "y", "to": "z"}
+        ]);
+        let (_, done) = rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        assert_eq!(files(&sample), expected(&[("z", "1")]));
+        assert_eq!(done["changes"].as_array().unwrap().len(), 1, "{done}");
+        assert_eq!(done["changes"][0]["from"], "x");
+    }
+
+    #[tokio::test]
+    async fn one_that_cannot_be_made_keeps_all_from_being_made() {
+        let sample = Sample::with(&[("x", "a")]);
+        let error = refused(
+            &sample,
+            json!([
+                {"op": "write", "path": "n/new", "content": ""},
+                {"op": "edit", "path": "x", "edits": [{"old": "missing", "new": ""}]}
+            ]),
+        )
+        .await;
+        assert_eq!(field(&error), "changes/1/edits/0/old");
+        let error =
+            refused(&sample, json!([{"op": "mkdir", "path": "n"}, {"op": "write", "path": "x", "content": ""}])).await;
+        assert!(error.kind == Kind::Conflict && error.public.starts_with("changes/1: "), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_file_changed_since_the_etag_keeps_all_from_being_made() {
+        let sample = Sample::with(&[("x", "a"), ("y", "b")]);
+        let changes = json!([
+            {"op": "write", "path": "y", "content": "c", "overwrite": true},
+            {"op": "write", "path": "x", "content": "c", "etag": "0"}
+        ]);
+        assert_eq!(refused(&sample, changes).await.kind, Kind::Conflict);
+    }
+
+    #[tokio::test]
+    async fn directories_are_made_once_whoever_needs_them() {
+        let sample = Sample::with(&[]);
+        let changes = json!([
+            {"op": "mkdir", "path": "a"},
+            {"op": "mkdir", "path": "a/b"},
+            {"op": "write", "path": "a/b/x", "content": "1", "mkdirs": false},
+            {"op": "write", "path": "a/y", "content": "2"}
+        ]);
+        change(&sample, changes).await.unwrap();
+        assert_eq!(files(&sample), expected(&[("a/b/x", "1"), ("a/y", "2")]));
+    }
+
+    #[tokio::test]
+    async fn nothing_is_changed_inside_a_directory_that_goes_or_moves() {
+        let sample = Sample::with(&[("d/x", "a")]);
+        sample.link("d", "link");
+        let write = |path: &str| json!({"op": "write", "path": path, "content": "b", "overwrite": true});
+        for first in
+            [json!({"op": "delete", "path": "d", "recursive": true}), json!({"op": "move", "from": "d", "to": "e"})]
+        {
+            for path in ["d/x", "d/n", "link/x", "e/x"] {
+                if path == "e/x" && first["op"] == "delete" {
+                    continue;
+                }
+                let second = write(path);
+                let error = refused(&sample, json!([first, second])).await;
+                assert!(error.public.contains("make two changes"), "{path}: {error}");
+                refused(&sample, json!([second, first])).await;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn an_op_nobody_knows_and_a_field_too_many_are_refused() {
+        let sample = Sample::with(&[("x", "a")]);
+        refused(&sample, json!([{"op": "explode", "path": "x"}])).await;
+        refused(&sample, json!([{"op": "delete", "path": "x", "recursiv": true}])).await;
+        refused(&sample, json!([])).await;
+    }
+
+    #[tokio::test]
+    async fn as_many_changes_as_are_allowed_can_be_made_at_once() {
+        let sample = Sample::with(&[]);
+        let changes: Vec<Value> =
+            (0..200).map(|n| json!({"op": "write", "path": format!("d{}/{n}", n % 9), "content": "x"})).collect();
+        change(&sample, changes.into()).await.unwrap();
+        assert_eq!(files(&sample).len(), 200);
+    }
+
+    #[test]
+    fn removing_among_other_changes_counts_as_removing() {
+        let weighed = |changes: Value| weigh(&json!({ "changes": changes }));
+        assert_eq!(weighed(json!([{"op": "mkdir", "path": "a"}, {"op": "delete", "path": "b"}])), Effect::Destroys);
+        assert_eq!(weighed(json!([{"op": "mkdir", "path": "a"}])), Effect::Writes);
+    }
+}

@@ -1,0 +1,178 @@
+//! `files_delete`: something is to go.
+
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use mainstay_sandbox::EntryKind;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::outcome::{Report, Shown};
+use super::plan::{Meant, Now, Plan, missing};
+use super::subtree::refuse_roots;
+use super::{Desk, blocking};
+
+pub(crate) struct Delete(pub(crate) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    #[serde(flatten)]
+    change: Change,
+    /// Change nothing; tell what would be removed, with the diff of text files.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Removes a file, a link or a directory.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    /// What is to be removed. Of a link, only the link.
+    path: String,
+    /// Remove a directory with all that is in it.
+    #[serde(default)]
+    recursive: bool,
+    /// Remove the file only if this is its etag.
+    #[serde(default)]
+    etag: Option<String>,
+}
+
+impl Change {
+    pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
+        let at = plan.item("path", &self.path, Meant::Entry)?;
+        let path = plan.items[at].path.clone();
+        let kind = plan.kind(at).ok_or_else(|| missing(&path))?;
+        if kind == EntryKind::Directory {
+            self.directory(plan, &path)?;
+        } else if kind == EntryKind::File {
+            plan.check_etag(at, self.etag.as_deref())?;
+        } else if self.etag.is_some() {
+            return Err(Error::field("etag", format!("{path} is not a regular file and has no etag.")));
+        }
+        plan.put(at, Now::Gone)
+    }
+
+    fn directory(&self, plan: &Plan, path: &str) -> Result<()> {
+        if self.etag.is_some() {
+            return Err(Error::field("etag", format!("{path} is a directory and has no etag.")));
+        }
+        // One that this very plan makes is not there to be looked at.
+        let Ok(directory) = plan.spot("path", path)?.open_dir() else { return Ok(()) };
+        refuse_roots(&directory)?;
+        let entries = directory.entries()?.len();
+        if entries > 0 && !self.recursive {
+            let reason = format!("{path} is a directory with {entries} entries; set recursive to remove all of it.");
+            return Err(Error::field("recursive", reason));
+        }
+        Ok(())
+    }
+}
+
+impl Tool for Delete {
+    const SPEC: Spec = Spec {
+        title: "Delete",
+        description: "Removes a file, a link or a directory for good; a directory that is not empty needs \
+                      recursive=true. Nothing is removed if a protected file lies in it. Try dry_run first to see what \
+                      would go.",
+        pace: Pace::Long,
+        dry_run: true,
+        tags: &["fs"],
+        ..Spec::new("files", "delete", Effect::Destroys)
+    };
+    type Args = Args;
+    type Output = Report;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
+        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
+        blocking(move || {
+            args.change.plan(&mut plan)?;
+            plan.finish(args.dry_run, Shown::Not)
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::Kind;
+    use mainstay_sandbox::etag_of;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::files::sample::{Sample, field};
+    use crate::files::trial::{call, rehearsed, snapshot};
+
+    async fn refused(sample: &Sample, args: Value) -> Error {
+        let before = snapshot(sample.path());
+        let error = call(Delete(sample.desk()), args).await.unwrap_err();
+        assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
+        error
+    }
+
+    #[tokio::test]
+    async fn a_file_goes_and_its_dry_run_shows_it() {
+        let sample = Sample::with(&[("x", "a\n"), ("y", "")]);
+        let (told, _) = rehearsed(&sample, || Delete(sample.desk()), json!({"path": "x"})).await;
+        assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["y"]);
+        assert!(told["diff"].as_str().unwrap().contains("--- a/x\n+++ /dev/null\n"), "{told}");
+        assert_eq!(refused(&sample, json!({"path": "x"})).await.kind, Kind::NotFound);
+    }
+
+    #[tokio::test]
+    async fn a_directory_goes_only_when_all_of_it_is_meant() {
+        let sample = Sample::with(&[("d/e/x", "1\n"), ("d/y", "22\n"), ("z", "")]);
+        let error = refused(&sample, json!({"path": "d"})).await;
+        assert_eq!(field(&error), "recursive");
+        let args = json!({"path": "d", "recursive": true});
+        let (told, done) = rehearsed(&sample, || Delete(sample.desk()), args).await;
+        let holds = json!({"files": 2, "directories": 1, "others": 0, "paths": ["d/e", "d/e/x", "d/y"]});
+        assert_eq!(told["changes"][0]["holds"], holds);
+        assert_eq!(done["changes"][0]["holds"], holds);
+        assert!(told["diff"].as_str().unwrap().contains("--- a/d/e/x\n"), "{told}");
+        assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["z"]);
+    }
+
+    #[tokio::test]
+    async fn an_empty_directory_needs_no_more_than_its_name() {
+        let sample = Sample::with(&[("d/x", "")]);
+        std::fs::remove_file(sample.path().join("d/x")).unwrap();
+        call(Delete(sample.desk()), json!({"path": "d"})).await.unwrap();
+        assert!(snapshot(sample.path()).is_empty());
+    }
+
+    #[tokio::test]
+    async fn of_a_link_only_the_link_goes() {
+        let sample = Sample::with(&[("d/x", "")]);
+        sample.link("d", "link");
+        call(Delete(sample.desk()), json!({"path": "link"})).await.unwrap();
+        assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["d", "d/x"]);
+    }
+
+    #[tokio::test]
+    async fn something_protected_keeps_the_directory_it_lies_in() {
+        let sample = Sample::with(&[("d/e/.env", ""), ("d/x", "")]);
+        for dry_run in [true, false] {
+            let error = refused(&sample, json!({"path": "d", "recursive": true, "dry_run": dry_run})).await;
+            assert!(error.kind == Kind::Denied && error.public.contains("d/e/.env"), "{error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_root_stays_and_so_does_what_another_root_lies_in() {
+        let sample = Sample::with(&[("d/inner/x", "")]);
+        assert_eq!(refused(&sample, json!({"path": ".", "recursive": true})).await.kind, Kind::Denied);
+        let inner = mainstay_sandbox::RootSettings { path: sample.path().join("d/inner"), read_only: true };
+        let settings = mainstay_sandbox::FilesSettings { roots: vec![inner], ..Default::default() };
+        let workspace = mainstay_sandbox::Workspace::open(sample.path(), &settings).unwrap();
+        let tool = Delete(Desk { workspace, ..sample.desk() });
+        let error = call(tool, json!({"path": "d", "recursive": true})).await.unwrap_err();
+        assert_eq!(error.kind, Kind::Denied);
+        assert!(sample.path().join("d/inner/x").exists());
+    }
+
+    #[tokio::test]
+    async fn the_etag_is_held_against_the_file() {
+        let sample = Sample::with(&[("x", "a"), ("d/y", "")]);
+        assert_eq!(refused(&sample, json!({"path": "x", "etag": "0"})).await.kind, Kind::Conflict);
+        assert_eq!(field(&refused(&sample, json!({"path": "d", "recursive": true, "etag": "0"})).await), "etag");
+        call(Delete(sample.desk()), json!({"path": "x", "etag": etag_of(b"a")})).await.unwrap();
+    }
+}

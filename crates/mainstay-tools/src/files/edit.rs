@@ -1,0 +1,197 @@
+//! `files_edit`: exact replacement in one file.
+
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use mainstay_sandbox::etag_of;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::outcome::Shown;
+use super::plan::{Meant, Plan, missing};
+use super::replace::{self, Edit as Replacement};
+use super::{Desk, blocking};
+
+pub(crate) struct Edit(pub(crate) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    #[serde(flatten)]
+    change: Change,
+    /// Change nothing; return the unified diff of what would be changed.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// Replaces text in a file.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Change {
+    /// The file.
+    path: String,
+    /// The replacements, made in this order, each on the result of those before: all of them or none.
+    #[schemars(length(min = 1, max = 100))]
+    edits: Vec<Replacement>,
+    /// Edit only if this is the file's etag.
+    #[serde(default)]
+    etag: Option<String>,
+}
+
+impl Change {
+    /// Returns how often something is replaced.
+    pub(super) fn plan(self, plan: &mut Plan) -> Result<u64> {
+        let at = plan.item("path", &self.path, Meant::Target)?;
+        if !plan.is_file("path", at)? {
+            return Err(missing(&plan.items[at].path));
+        }
+        plan.check_etag(at, self.etag.as_deref())?;
+        let before = plan.content(at)?;
+        let seen = etag_of(&before);
+        let (after, replaced) = replace::replace(&plan.items[at].path, before, &self.edits)?;
+        plan.revise(at, after, seen)?;
+        Ok(replaced)
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Output {
+    path: String,
+    /// In bytes.
+    size: u64,
+    /// Tells this content apart; give it with the next change of the file.
+    etag: String,
+    /// When the file was changed; ISO-8601.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mtime: Option<String>,
+    /// How often something was replaced.
+    replaced: u64,
+    /// Nothing was changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+    /// The change as a unified diff, if it is small or this is a dry run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
+impl Tool for Edit {
+    const SPEC: Spec = Spec {
+        title: "Edit file",
+        description: "Replaces exact text in a file, atomically: each `old` must be there exactly once unless `all` is \
+                      set, otherwise nothing is changed and the error says where it differs. Line endings and bytes \
+                      that are not touched stay as they are. Use it instead of files_write for a part of a file.",
+        pace: Pace::Instant,
+        dry_run: true,
+        tags: &["fs"],
+        ..Spec::new("files", "edit", Effect::Writes)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
+        blocking(move || {
+            let replaced = args.change.plan(&mut plan)?;
+            let report = plan.finish(args.dry_run, Shown::IfSmall)?;
+            let changed = report.changes.into_iter().next().ok_or_else(|| Error::internal("nothing was edited"))?;
+            Ok(Output {
+                path: changed.path,
+                size: changed.size.unwrap_or(0),
+                etag: changed.etag.unwrap_or_default(),
+                mtime: changed.mtime,
+                replaced,
+                dry_run: report.dry_run,
+                diff: report.diff,
+            })
+        })
+        .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::Kind;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::files::sample::{Sample, field};
+    use crate::files::trial::{call, rehearsed, snapshot};
+
+    async fn edited(content: &[u8], edits: Value) -> Vec<u8> {
+        let sample = Sample::with(&[]);
+        sample.write("x", content);
+        let args = json!({"path": "x", "edits": edits});
+        let (told, done) = rehearsed(&sample, || Edit(sample.desk()), args).await;
+        assert_eq!((&told["etag"], &told["size"]), (&done["etag"], &done["size"]));
+        let now = std::fs::read(sample.path().join("x")).unwrap();
+        assert_eq!(done["etag"], etag_of(&now));
+        now
+    }
+
+    #[tokio::test]
+    async fn what_is_not_touched_stays_as_it_is() {
+        let one = json!([{"old": "b", "new": "c"}]);
+        for (before, after) in [
+            (&b"a\r\nb\r\n"[..], &b"a\r\nc\r\n"[..]),
+            (b"\xef\xbb\xbfb\n", b"\xef\xbb\xbfc\n"),
+            (b"b", b"c"),
+            (b"\x00\xff b \xfe", b"\x00\xff c \xfe"),
+        ] {
+            assert_eq!(edited(before, one.clone()).await, after);
+        }
+        let long = [b"x".repeat(3_000_000).as_slice(), b"b"].concat();
+        assert_eq!(edited(&long, one).await.len(), long.len());
+    }
+
+    #[tokio::test]
+    async fn edits_are_all_made_or_none_is() {
+        let sample = Sample::with(&[("x", "a\n")]);
+        let before = snapshot(sample.path());
+        let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}, {"old": "missing", "new": "c"}]});
+        let error = call(Edit(sample.desk()), args).await.unwrap_err();
+        assert_eq!((error.kind, field(&error).as_str()), (Kind::Invalid, "edits/1/old"));
+        assert_eq!(snapshot(sample.path()), before);
+    }
+
+    #[tokio::test]
+    async fn a_small_change_is_answered_with_its_diff() {
+        let sample = Sample::with(&[("x", "a\n")]);
+        let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
+        let done = call(Edit(sample.desk()), args).await.unwrap();
+        assert_eq!((&done["replaced"], done.get("dry_run")), (&json!(1), None));
+        assert!(done["diff"].as_str().unwrap().contains("\n-a\n+b\n"));
+        let args = json!({"path": "x", "edits": [{"old": "b", "new": "long line\n".repeat(9_000)}]});
+        assert_eq!(call(Edit(sample.desk()), args).await.unwrap().get("diff"), None);
+    }
+
+    #[tokio::test]
+    async fn a_wrong_etag_is_a_conflict() {
+        let sample = Sample::with(&[("x", "a")]);
+        let args = |etag: String| json!({"path": "x", "etag": etag, "edits": [{"old": "a", "new": "b"}]});
+        let error = call(Edit(sample.desk()), args("0".into())).await.unwrap_err();
+        assert_eq!((error.kind, &error.data.unwrap()["etag"]), (Kind::Conflict, &json!(etag_of(b"a"))));
+        call(Edit(sample.desk()), args(etag_of(b"a"))).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_and_one_that_is_too_large_are_refused() {
+        let sample = Sample::with(&[]);
+        let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
+        assert_eq!(call(Edit(sample.desk()), args.clone()).await.unwrap_err().kind, Kind::NotFound);
+        let file = std::fs::File::create(sample.path().join("x")).unwrap();
+        file.set_len(crate::files::plan::WHOLE + 1).unwrap();
+        assert_eq!(call(Edit(sample.desk()), args).await.unwrap_err().kind, Kind::TooLarge);
+    }
+
+    #[test]
+    fn of_two_edits_planned_on_the_same_content_one_wins() {
+        let sample = Sample::with(&[("x", "a b")]);
+        let plans = ["a", "b"].map(|old| {
+            let mut plan = Plan::new(&sample.desk().workspace, &mainstay_core::CancellationToken::new());
+            let edits = vec![Replacement { old: old.to_owned(), new: "c".to_owned(), all: false }];
+            Change { path: "x".to_owned(), edits, etag: None }.plan(&mut plan).unwrap();
+            plan
+        });
+        let [first, second] = plans.map(|plan| plan.finish(false, Shown::Not));
+        assert!(first.is_ok());
+        assert_eq!(second.unwrap_err().kind, Kind::Conflict);
+        assert_eq!(std::fs::read(sample.path().join("x")).unwrap(), b"c b");
+    }
+}

@@ -1,0 +1,82 @@
+//! From a plan to the sandbox's steps.
+
+use std::collections::HashMap;
+
+use mainstay_core::Result;
+use mainstay_sandbox::{Content, Place, Step, Workspace};
+
+use super::outcome::Changed;
+use super::plan::{Item, Now, Plan, alive, beneath};
+use super::subtree::Staging;
+
+impl Plan {
+    /// Does what was told, and completes it with what came of it.
+    pub(super) fn commit(self, mut told: Vec<Option<Changed>>) -> Result<Vec<Changed>> {
+        let Self { workspace, cancel, items } = self;
+        let needless: Vec<bool> = items.iter().map(|item| is_made_by_others(item, &items)).collect();
+        let mut origins = HashMap::new();
+        let (mut steps, mut at, mut stagings) = (Vec::new(), Vec::new(), Vec::new());
+        let (away, rest): (Vec<_>, Vec<_>) =
+            items.into_iter().enumerate().partition(|(_, item)| matches!(item.now, Now::MovedAway));
+        for (_, item) in away {
+            origins.insert(item.path, item.place);
+        }
+        for (number, item) in rest {
+            alive(&cancel)?;
+            if let Now::Tree(from, _) = &item.now {
+                stagings.push(Staging::copy(from, &first_new(&item.place), &cancel)?);
+            }
+            let staged = stagings.last().map(|staging| staging.path.as_str());
+            if !needless[number]
+                && let Some(step) = step(&workspace, item, &mut origins, staged)?
+            {
+                steps.push(step);
+                at.push(number);
+            }
+        }
+        alive(&cancel)?;
+        let done = if steps.is_empty() { Vec::new() } else { workspace.commit(steps)? };
+        for (number, done) in at.into_iter().zip(done) {
+            if let Some(changed) = told.get_mut(number).and_then(Option::as_mut) {
+                changed.settle(done);
+            }
+        }
+        Ok(told.into_iter().flatten().collect())
+    }
+}
+
+fn step(
+    workspace: &Workspace,
+    item: Item,
+    origins: &mut HashMap<String, Place>,
+    staged: Option<&str>,
+) -> Result<Option<Step>> {
+    let Item { place, before, now, expect, mode, from, .. } = item;
+    let content = match now {
+        Now::Untouched | Now::MovedAway => return Ok(None),
+        Now::Gone => return Ok(before.map(|_| Step::Remove { place, expect })),
+        Now::Directory => return Ok(Some(Step::MakeDirectory { place })),
+        Now::Whole(_) => {
+            return Ok(from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: place, expect }));
+        }
+        Now::Tree(..) => {
+            let from = staged.map(|path| workspace.find(path)?.entry()).transpose()?;
+            return Ok(from.map(|from| Step::Move { from, to: place, expect }));
+        }
+        Now::Bytes(bytes) => Content::Bytes(bytes),
+        Now::Copy(file) => Content::Copy(file),
+        Now::Append { to, more } => Content::Append { to, more },
+    };
+    Ok(Some(Step::Put { place, content, expect, mode }))
+}
+
+/// A directory that comes to be because something is put into it.
+fn is_made_by_others(item: &Item, items: &[Item]) -> bool {
+    let inside = |other: &Item| other.appears() && other.path != item.path && beneath(&other.path, &item.path);
+    matches!(item.now, Now::Directory) && items.iter().any(inside)
+}
+
+/// The uppermost name that is new.
+fn first_new(place: &Place) -> String {
+    place.missing_directories().into_iter().next().unwrap_or_else(|| place.shown().to_owned())
+}

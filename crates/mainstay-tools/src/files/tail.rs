@@ -1,0 +1,191 @@
+//! `files_tail`: the last lines of a text file.
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_sandbox::OpenFile;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::head::{Excerpt, usual_lines};
+use super::text::LONGEST_LINE;
+use super::{Desk, blocking};
+
+/// How much is read at once, from the end backwards.
+const BLOCK: u64 = 64 * 1024;
+
+/// Lines of a larger file are not counted.
+const COUNTED: u64 = 64 * 1024 * 1024;
+
+pub(crate) struct Tail(pub(crate) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The file, relative to the workspace.
+    path: String,
+    /// How many lines.
+    #[serde(default = "usual_lines")]
+    #[schemars(range(min = 1, max = 10000))]
+    lines: usize,
+}
+
+impl Tool for Tail {
+    const SPEC: Spec = Spec {
+        title: "Last Lines",
+        description: "Returns the last lines of a text file of any size, reading it from its end. Use it for logs.",
+        pace: Pace::Instant,
+        tags: &["fs"],
+        ..Spec::new("files", "tail", Effect::Reads)
+    };
+    type Args = Args;
+    type Output = Excerpt;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Excerpt> {
+        let (desk, context) = (self.0.clone(), context.clone());
+        blocking(move || {
+            let file = desk.workspace.find(&args.path)?.open_file()?;
+            tail(&file, args.lines, desk.read_bytes, &context)
+        })
+        .await
+    }
+}
+
+fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Excerpt> {
+    let end = End::read(file, wanted, most_bytes, context)?;
+    let mut lines = Excerpt { path: file.shown().to_owned(), more: end.start > 0, ..Excerpt::default() };
+    if end.start <= COUNTED {
+        lines.first_line = Some(1 + newlines_before(file, end.start, context)?);
+    }
+    let text = end.bytes.strip_suffix(b"\n").unwrap_or(&end.bytes);
+    if end.bytes.is_empty() {
+        return Ok(lines);
+    }
+    for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        lines.add(line, at > 0 || end.whole);
+    }
+    Ok(lines)
+}
+
+/// The last bytes of a file, from the beginning of a line on if that could be found.
+struct End {
+    bytes: Vec<u8>,
+    start: u64,
+    /// The first line is not cut.
+    whole: bool,
+}
+
+impl End {
+    fn read(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Self> {
+        let size = file.facts().size;
+        let lowest = size.saturating_sub(most_bytes.max(LONGEST_LINE as u64));
+        let mut blocks: Vec<Vec<u8>> = Vec::new();
+        let (mut start, mut newlines) = (size, 0);
+        while start > lowest {
+            context.check()?;
+            let from = start.saturating_sub(BLOCK).max(lowest);
+            let block = file.read_range(from, start - from)?;
+            // The newline at the very end ends the last line and begins none.
+            let searched = if start == size { block.strip_suffix(b"\n").unwrap_or(&block) } else { &block };
+            for at in memchr::memrchr_iter(b'\n', searched) {
+                newlines += 1;
+                if newlines == wanted {
+                    let bytes = joined(block[at + 1..].to_vec(), blocks);
+                    return Ok(Self { bytes, start: from + at as u64 + 1, whole: true });
+                }
+            }
+            blocks.push(block);
+            start = from;
+        }
+        let bytes = joined(Vec::new(), blocks);
+        Ok(if lowest == 0 { Self { bytes, start: 0, whole: true } } else { Self::from_next_line(bytes, lowest) })
+    }
+
+    /// Drops a line whose beginning is too far away, unless there is no other: then its end is shown.
+    fn from_next_line(mut bytes: Vec<u8>, start: u64) -> Self {
+        let next = memchr::memchr(b'\n', &bytes).map(|at| at + 1).filter(|next| *next < bytes.len());
+        let gone = next.unwrap_or(bytes.len().saturating_sub(LONGEST_LINE));
+        Self { bytes: bytes.split_off(gone), start: start + gone as u64, whole: next.is_some() }
+    }
+}
+
+/// The blocks were read backwards.
+fn joined(first: Vec<u8>, blocks: Vec<Vec<u8>>) -> Vec<u8> {
+    let mut bytes = first;
+    for block in blocks.into_iter().rev() {
+        bytes.extend(block);
+    }
+    bytes
+}
+
+fn newlines_before(file: &OpenFile, end: u64, context: &Context) -> Result<u64> {
+    let (mut at, mut count) = (0, 0);
+    while at < end {
+        context.check()?;
+        let block = file.read_range(at, (end - at).min(4 * BLOCK))?;
+        if block.is_empty() {
+            break;
+        }
+        count += memchr::memchr_iter(b'\n', &block).count() as u64;
+        at += block.len() as u64;
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::sample::Sample;
+
+    fn last(sample: &Sample, path: &str, lines: usize, most_bytes: u64) -> Excerpt {
+        let file = sample.desk().workspace.find(path).unwrap().open_file().unwrap();
+        tail(&file, lines, most_bytes, &Context::detached()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn the_last_lines_come_with_the_number_of_the_first() {
+        let sample = Sample::with(&[("f", "one\ntwo\nthree\n")]);
+        let args = Args { path: "f".into(), lines: 2 };
+        let out = Tail(sample.desk()).call(args, &Context::detached()).await.unwrap();
+        assert_eq!((out.text.as_str(), out.lines, out.first_line, out.more), ("two\nthree", 2, Some(2), true));
+        let all = last(&sample, "f", 3, 1000);
+        assert_eq!((all.lines, all.first_line, all.more), (3, Some(1), false));
+        assert_eq!(last(&sample, "f", 10, 1000).text, "one\ntwo\nthree");
+    }
+
+    #[test]
+    fn a_file_may_be_empty_or_end_without_a_newline() {
+        let sample = Sample::with(&[("empty", ""), ("one", "x"), ("blank", "\n"), ("two", "a\n\nb")]);
+        let told = |path: &str, lines| {
+            let out = last(&sample, path, lines, 1000);
+            (out.text, out.lines)
+        };
+        assert_eq!(told("empty", 5), (String::new(), 0));
+        assert_eq!(told("one", 5), ("x".into(), 1));
+        assert_eq!(told("blank", 5), (String::new(), 1));
+        assert_eq!(told("two", 2), ("\nb".into(), 2));
+    }
+
+    #[test]
+    fn lines_are_found_across_blocks() {
+        let lines: Vec<String> = (1..=50_000).map(|number| format!("line {number}")).collect();
+        let sample = Sample::with(&[("log", &lines.join("\n"))]);
+        let out = last(&sample, "log", 20_000, 4_000_000);
+        assert_eq!((out.lines, out.first_line), (20_000, Some(30_001)));
+        assert_eq!(out.text, lines[30_000..].join("\n"));
+    }
+
+    #[test]
+    fn a_line_without_beginning_is_shown_by_its_end_and_marked() {
+        let sample = Sample::with(&[]);
+        sample.write("long", &[vec![b'x'; 100_000], b"END".to_vec()].concat());
+        let out = last(&sample, "long", 5, 10_000);
+        assert_eq!((out.lines, out.cut.as_slice(), out.more, out.first_line), (1, &[1][..], true, Some(1)));
+        assert!(out.text.ends_with("END") && out.text.len() <= LONGEST_LINE);
+    }
+
+    #[test]
+    fn the_text_stays_within_its_bytes_and_begins_with_a_line() {
+        let sample = Sample::with(&[("f", &"0123456789\n".repeat(1000))]);
+        let out = last(&sample, "f", 1000, 2500);
+        assert!(out.more && out.text.len() <= 2500 && out.text.starts_with('0'), "{}", out.text.len());
+        assert_eq!(out.first_line, Some(1001 - out.lines as u64));
+    }
+}

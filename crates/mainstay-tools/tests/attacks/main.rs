@@ -1,0 +1,77 @@
+//! What must never work, tried on every tool that takes a path.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
+
+mod paths;
+mod race;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
+use mainstay_sandbox::exec::ExecSettings;
+use mainstay_sandbox::{FilesSettings, Workspace};
+use mainstay_tools::Setup;
+use serde_json::Value;
+
+const SECRET: &str = "nobody may read this";
+
+/// The tools on a workspace, with something beside it that must never be reached.
+struct House {
+    _directory: tempfile::TempDir,
+    inside: PathBuf,
+    outside: PathBuf,
+    registry: Registry,
+}
+
+impl House {
+    fn new() -> Self {
+        Self::at(tempfile::tempdir().unwrap())
+    }
+
+    /// In memory, where there is such a place: for what writes very often.
+    fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::at(if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap())
+    }
+
+    fn at(directory: tempfile::TempDir) -> Self {
+        let base = std::fs::canonicalize(directory.path()).unwrap();
+        let (inside, outside) = (base.join("ws"), base.join("ws-evil"));
+        std::fs::create_dir_all(&inside).unwrap();
+        std::fs::create_dir_all(&outside).unwrap();
+        std::fs::write(outside.join("secret"), SECRET).unwrap();
+        let files = FilesSettings::default();
+        let workspace = Workspace::open(&inside, &files).unwrap().with_journal(&base.join("journal")).unwrap();
+        let setup = Setup {
+            version: "0",
+            workspace,
+            files,
+            exec: ExecSettings::default(),
+            store: "none",
+            started: Instant::now(),
+        };
+        let registry = Registry::new(mainstay_tools::families(&setup, &[]).unwrap()).unwrap();
+        Self { _directory: directory, inside, outside, registry }
+    }
+
+    fn tool(&self, name: &str) -> Arc<dyn AnyTool> {
+        self.registry.tool(name).unwrap_or_else(|| panic!("there is no tool {name}")).clone()
+    }
+
+    async fn call(&self, name: &str, args: Value) -> Result<Reply, Error> {
+        call(&*self.tool(name), args).await
+    }
+
+    /// Whatever was tried, this holds.
+    fn unharmed(&self) {
+        let names: Vec<_> = std::fs::read_dir(&self.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["secret"], "something was written outside");
+        assert_eq!(std::fs::read_to_string(self.outside.join("secret")).unwrap(), SECRET);
+    }
+}
+
+async fn call(tool: &dyn AnyTool, args: Value) -> Result<Reply, Error> {
+    tool.check(&args)?;
+    tool.call(args, &Context::detached()).await
+}

@@ -1,0 +1,256 @@
+//! Every attack on a path × every tool that takes one.
+
+use std::collections::BTreeSet;
+
+use mainstay_core::{Kind, Reply};
+use serde_json::{Value, json};
+
+use crate::{House, SECRET};
+
+/// How a path is aimed at each tool: every argument that can hold one.
+fn aims(tool: &str, path: &str) -> Vec<Value> {
+    let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{SECRET}\n+x\n");
+    let fresh = format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
+    match tool {
+        "files_read" => vec![json!({"path": path}), json!({"path": path, "encoding": "base64"})],
+        "files_read_many" => vec![json!({"paths": [path]})],
+        "files_head" | "files_tail" | "files_stat" => vec![json!({"path": path})],
+        "files_list" | "files_tree" => vec![json!({"path": path, "ignored": true})],
+        "files_glob" => vec![
+            json!({"patterns": ["**"], "path": path, "ignored": true}),
+            json!({"patterns": [path, format!("{path}/**")], "ignored": true}),
+        ],
+        "files_grep" => vec![json!({"pattern": "nobody", "path": path, "ignored": true})],
+        "files_write" => vec![
+            json!({"path": path, "content": "x", "overwrite": true}),
+            json!({"path": format!("{path}/new"), "content": "x"}),
+        ],
+        "files_append" => {
+            vec![json!({"path": path, "content": "x"}), json!({"path": format!("{path}/new"), "content": "x"})]
+        }
+        "files_edit" => vec![json!({"path": path, "edits": [{"old": "nobody", "new": "x"}]})],
+        "files_patch" => vec![json!({"patch": patch}), json!({"patch": fresh})],
+        "files_mkdir" => vec![json!({"path": path}), json!({"path": format!("{path}/new")})],
+        "files_delete" => vec![json!({"path": path, "recursive": true})],
+        "files_copy" | "files_move" => vec![
+            json!({"from": path, "to": "taken"}),
+            json!({"from": "harmless", "to": path, "overwrite": true}),
+            json!({"from": "harmless", "to": format!("{path}/new")}),
+        ],
+        "files_change" => vec![
+            json!({"changes": [{"op": "write", "path": path, "content": "x", "overwrite": true}]}),
+            json!({"changes": [{"op": "write", "path": "made-too", "content": "x"}, {"op": "delete", "path": path, "recursive": true}]}),
+            json!({"changes": [{"op": "copy", "from": path, "to": "taken"}]}),
+            json!({"changes": [{"op": "move", "from": path, "to": "taken"}]}),
+            json!({"changes": [{"op": "mkdir", "path": path}]}),
+        ],
+        "exec_run" | "exec_start" => vec![json!({"command": "cat", "args": ["secret", "config"], "cwd": path})],
+        // These take no path.
+        "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
+        other if other.starts_with("server_") => Vec::new(),
+        other => panic!("{other} is not in the table of attacks: say how a path is aimed at it, or that it takes none"),
+    }
+}
+
+/// Paths that lead out of the workspace, or to what is protected in it.
+fn attacks(house: &House) -> Vec<String> {
+    let fixed = [
+        "..",
+        "../ws-evil",
+        "../ws-evil/secret",
+        "sub/../../ws-evil/secret",
+        "sub/../../../../../../../../../../etc/passwd",
+        "./../ws-evil/secret",
+        ".//..//ws-evil//secret",
+        "/etc/passwd",
+        "//etc/passwd",
+        "/proc/self/root/etc/passwd",
+        "/proc/self/environ",
+        "/dev/stdin",
+        "out",
+        "out/secret",
+        "out-file",
+        "absolute",
+        "absolute/secret",
+        "chain/secret",
+        "magic/etc/passwd",
+        "loop",
+        "dangling",
+        "sub/up/up/ws-evil/secret",
+        "\0",
+        "harmless\0.txt",
+        ".git",
+        ".git/config",
+        ".GIT/config",
+        ".Git/config",
+        ".git./config",
+        ".git /config",
+        ".g\u{200c}it/config",
+        "\u{ff0e}git/config",
+        "git~1/config",
+        "sub/../.git/config",
+        "to-git",
+        "to-git/config",
+        ".env",
+        ".ENV",
+        "to-env",
+        "server.pem",
+        ".ssh/id_rsa",
+    ];
+    let mut all: Vec<String> = fixed.iter().map(|path| (*path).to_owned()).collect();
+    all.push(house.outside.display().to_string());
+    all.push(house.outside.join("secret").display().to_string());
+    all.push(format!("{}-evil/secret", house.inside.display()));
+    all.push(format!("{}/../ws-evil/secret", house.inside.display()));
+    all.push("a/".repeat(3000));
+    all
+}
+
+/// Texts that look like attacks and are only names: nothing is there, and nothing else is found instead.
+const MERE_NAMES: &[&str] = &[
+    "%2e%2e/ws-evil/secret",
+    "..%2fws-evil%2fsecret",
+    "....//ws-evil/secret",
+    "..\\ws-evil\\secret",
+    "~/secret",
+    "file:///etc/passwd",
+];
+
+fn furnish(house: &House) {
+    let inside = &house.inside;
+    for directory in [".git", "sub", ".ssh"] {
+        std::fs::create_dir_all(inside.join(directory)).unwrap();
+    }
+    for file in [".git/config", ".env", "server.pem", ".ssh/id_rsa"] {
+        std::fs::write(inside.join(file), SECRET).unwrap();
+    }
+    std::fs::write(inside.join("harmless"), "harmless").unwrap();
+    for (target, name) in [
+        ("../ws-evil", "out"),
+        ("../ws-evil/secret", "out-file"),
+        ("out", "chain"),
+        ("/proc/self/root", "magic"),
+        ("loop", "loop"),
+        ("../ws-evil/new", "dangling"),
+        ("../..", "sub/up"),
+        (".git", "to-git"),
+        (".env", "to-env"),
+    ] {
+        std::os::unix::fs::symlink(target, inside.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(&house.outside, inside.join("absolute")).unwrap();
+}
+
+/// Everything in the workspace, by name and content; links by where they point.
+fn snapshot(house: &House) -> BTreeSet<(String, String)> {
+    let mut seen = BTreeSet::new();
+    let mut ahead = vec![house.inside.clone()];
+    while let Some(directory) = ahead.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let content = match std::fs::read_link(&path) {
+                Ok(target) => target.display().to_string(),
+                Err(_) if path.is_dir() => String::new(),
+                Err(_) => std::fs::read_to_string(&path).unwrap(),
+            };
+            if path.is_dir() && !path.is_symlink() {
+                ahead.push(path.clone());
+            }
+            seen.insert((path.display().to_string(), content));
+        }
+    }
+    seen
+}
+
+fn told(reply: &Reply) -> String {
+    format!("{:?} {:?}", reply.structured, reply.content)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
+    let house = House::new();
+    furnish(&house);
+    let before = snapshot(&house);
+    let tools: Vec<String> = house.registry.all_tools().map(|tool| tool.listed.clone()).collect();
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for attack in attacks(&house) {
+        for tool in &tools {
+            for args in aims(tool, &attack) {
+                tried += 1;
+                match house.call(tool, args.clone()).await {
+                    Ok(reply) => {
+                        let (told, about) = (told(&reply), format!("{tool} {args}"));
+                        if told.contains(SECRET) || told.contains("root:x:") {
+                            wrong.push(format!("{about} leaked"));
+                        }
+                        // A link itself may be looked at, moved and removed: it is the workspace's own.
+                        let about_the_entry = ["files_stat", "files_move", "files_delete", "files_change"];
+                        let of_several = ["files_read_many", "files_glob"];
+                        let may_answer =
+                            about_the_entry.contains(&tool.as_str()) || of_several.contains(&tool.as_str());
+                        if !may_answer {
+                            wrong.push(format!("{about} was answered: {told}"));
+                        }
+                    }
+                    Err(error) => {
+                        if !matches!(error.kind, Kind::Invalid | Kind::Denied | Kind::NotFound | Kind::Conflict) {
+                            wrong.push(format!("{tool} {args}: {:?} {error} {:?}", error.kind, error.detail));
+                        }
+                        let public = format!("{} {:?}", error.public, error.data);
+                        if public.contains(SECRET) {
+                            wrong.push(format!("{tool} {args}: the refusal leaks: {public}"));
+                        }
+                    }
+                }
+                house.unharmed();
+                restore(&house, &before);
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {tried}:\n{}", wrong.len(), wrong.join("\n"));
+    println!("{tried} attempts, none succeeded");
+}
+
+/// What may be changed (links, by move and delete) is put back; what may not must still be there.
+fn restore(house: &House, before: &BTreeSet<(String, String)>) {
+    let now = snapshot(house);
+    if now == *before {
+        return;
+    }
+    for (path, content) in before {
+        let protected = content == SECRET;
+        assert!(!protected || now.contains(&(path.clone(), content.clone())), "{path} was changed");
+    }
+    // The root's own handle must stay good, so its directory is emptied and not replaced.
+    for entry in std::fs::read_dir(&house.inside).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.is_symlink() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
+            .unwrap();
+    }
+    furnish(house);
+}
+
+#[tokio::test]
+async fn texts_that_only_look_like_attacks_are_names_of_nothing() {
+    let house = House::new();
+    furnish(&house);
+    for path in MERE_NAMES {
+        for tool in [
+            "files_read",
+            "files_head",
+            "files_tail",
+            "files_stat",
+            "files_list",
+            "files_tree",
+            "files_grep",
+            "files_edit",
+            "files_delete",
+        ] {
+            for args in aims(tool, path) {
+                let refused = house.call(tool, args.clone()).await.err();
+                assert_eq!(refused.map(|error| error.kind), Some(Kind::NotFound), "{tool} {args}");
+            }
+        }
+    }
+    house.unharmed();
+}
