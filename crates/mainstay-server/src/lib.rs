@@ -1,14 +1,16 @@
 //! Transports. This crate turns bytes into calls of the engine and the engine's outcomes into bytes; what a call may
 //! do is decided behind it, the same for every transport.
 
+pub mod client;
 mod http;
 mod mcp;
+mod mira;
 mod settings;
 mod stdio;
 
 pub use http::{Access, Bound, Route, bind};
 pub use settings::{AuthSettings, ServerSettings};
-pub use stdio::serve_stdio;
+pub use stdio::{Dialect, serve_stdio};
 
 /// What the server says of itself.
 #[derive(Debug, Clone)]
@@ -21,14 +23,16 @@ pub struct About {
 /// Why a server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    #[error("cannot listen on {address}: {reason}. Choose another address with --listen, or stop what uses this one")]
-    Listen { address: std::net::SocketAddr, reason: std::io::Error },
+    #[error("cannot listen on {address}: {reason}. Choose another address with {setting}, or stop what uses this one")]
+    Listen { address: std::net::SocketAddr, setting: &'static str, reason: std::io::Error },
     #[error(
         "refusing to listen on {0} without authentication: anybody on the network could use it. Listen on 127.0.0.1, or set [server.auth]"
     )]
     PublicWithoutAuth(std::net::SocketAddr),
     #[error("cannot use the keys in {path}: {reason}")]
     Keys { path: String, reason: String },
+    #[error("the schemas of the dialect mira cannot be used: {0}")]
+    Contract(String),
     #[error("{0:?} cannot be an allowed host or origin: {1}")]
     Allowed(String, &'static str),
 }

@@ -13,6 +13,9 @@ pub struct ServerSettings {
     /// Address and port. Anything but a loopback address needs `auth`.
     #[schemars(with = "String")]
     pub listen: SocketAddr,
+    /// A second address, whose `/` speaks the dialect `mira`; it is on `/rpc` of the first in any case.
+    #[schemars(with = "Option<String>")]
+    pub mira_listen: Option<SocketAddr>,
     /// Names (`host` or `host:port`) this server is reached by, besides its own loopback address.
     pub allowed_hosts: Vec<String>,
     /// Origins (`scheme://host:port`) whose web pages may call this server, besides its own.
@@ -23,7 +26,7 @@ pub struct ServerSettings {
     pub sessions: usize,
     /// Seconds after which an unused session leaves memory; it is still found in the store for a day.
     pub session_idle_seconds: u64,
-    /// Connections open at once.
+    /// Connections open at once, on each address.
     pub connections: usize,
     pub auth: Option<AuthSettings>,
 }
@@ -32,6 +35,7 @@ impl Default for ServerSettings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8099)),
+            mira_listen: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
             message_bytes: 8 * 1024 * 1024,

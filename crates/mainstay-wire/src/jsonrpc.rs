@@ -11,7 +11,9 @@ pub const MAX_DEPTH: usize = 128;
 
 pub const PARSE_ERROR: i32 = -32700;
 pub const INVALID_REQUEST: i32 = -32600;
+pub const METHOD_NOT_FOUND: i32 = -32601;
 pub const INVALID_PARAMS: i32 = -32602;
+pub const INTERNAL_ERROR: i32 = -32603;
 
 /// A message whose frame is sound. What is inside is for the dialect to judge.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +26,16 @@ pub enum Frame<'a> {
     },
     /// The peer's answer to something we asked.
     Answer,
+}
+
+/// A request or a notification, taken apart.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Text or a whole number; a notification has none.
+    pub id: Option<Value>,
+    pub method: String,
+    /// An object or an array; an empty object where there were none.
+    pub params: Value,
 }
 
 /// Why bytes are not a message, with the id to answer under where it can be read.
@@ -77,6 +89,26 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
 
 /// Judges the frame of one message.
 pub fn inspect(bytes: &[u8]) -> Result<Frame<'_>, Refusal> {
+    open(bytes)?.judge()
+}
+
+/// Takes one message apart; nothing for the peer's answer to something we asked.
+pub fn read(bytes: &[u8]) -> Result<Option<Message>, Refusal> {
+    let envelope = open(bytes)?;
+    let (id, params) = (envelope.readable_id(), envelope.params);
+    let method = match envelope.judge()? {
+        Frame::Request { method } | Frame::Notification { method } => method.into_owned(),
+        Frame::Answer => return Ok(None),
+    };
+    let params = match params.map(|raw| serde_json::from_str(raw.get())).transpose() {
+        Ok(None | Some(Value::Null)) => Value::Object(serde_json::Map::new()),
+        Ok(Some(params)) => params,
+        Err(error) => return Err(parse_refusal(&error)),
+    };
+    Ok(Some(Message { id, method, params }))
+}
+
+fn open(bytes: &[u8]) -> Result<Envelope<'_>, Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         Refusal::parse(format!("Parse error: the message is not UTF-8 (byte {})", error.valid_up_to()))
     })?;
@@ -88,8 +120,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Frame<'_>, Refusal> {
         Some(b'[') => return Err(not_an_object(text, "batches are not supported; send each message by itself")),
         _ => return Err(not_an_object(text, "a message is a JSON object")),
     }
-    let envelope: Envelope<'_> = serde_json::from_str(text).map_err(|error| parse_refusal(&error))?;
-    envelope.judge()
+    serde_json::from_str(text).map_err(|error| parse_refusal(&error))
 }
 
 /// The refusal of a request whose frame is sound but whose params cannot be read as its method's.
@@ -237,6 +268,17 @@ mod tests {
         }
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#), (INVALID_REQUEST, Value::Null));
         assert_eq!(refused(r#"{"jsonrpc":"2.0","id":{},"method":"a"}"#), (INVALID_REQUEST, Value::Null));
+    }
+
+    #[test]
+    fn a_message_is_taken_apart() {
+        let read = |text: &str| read(text.as_bytes()).unwrap();
+        let whole = read(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":[1]}}"#).unwrap();
+        assert_eq!((whole.id, whole.method.as_str(), whole.params), (Some(json!("a")), "m", json!({"x": [1]})));
+        for bare in [r#"{"jsonrpc":"2.0","method":"m"}"#, r#"{"jsonrpc":"2.0","method":"m","params":null}"#] {
+            assert_eq!(read(bare), Some(Message { id: None, method: "m".into(), params: json!({}) }));
+        }
+        assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), None);
     }
 
     #[test]

@@ -1,3 +1,6 @@
 //! What travels over a transport, as data. Nothing here reads or writes a socket.
 
+pub mod asking;
+pub mod events;
 pub mod jsonrpc;
+pub mod mira;

@@ -49,12 +49,18 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve over HTTP: /mcp, /health and /metrics
+    /// Serve over HTTP: /mcp, /rpc, /health and /metrics
     Serve,
     /// Serve the program that started this one over standard input and output
-    Stdio,
+    Stdio {
+        /// What is spoken on the pipe
+        #[arg(long, value_enum, default_value_t = Dialect::Mcp)]
+        dialect: Dialect,
+    },
     /// List the tools
     Tools {
+        #[command(flatten)]
+        server: Elsewhere,
         /// With every schema, as JSON
         #[arg(long)]
         json: bool,
@@ -64,9 +70,11 @@ pub(crate) enum Command {
     /// Arguments are key=value pairs, or one JSON object, or - to read the object from standard input.
     /// A value is read as the tool's schema says: text where it wants text, JSON elsewhere.
     #[command(
-        after_help = "Examples:\n  mainstay call server_echo text=hello\n  mainstay call server_echo '{\"text\": \"hello\"}'"
+        after_help = "Examples:\n  mainstay call server_echo text=hello\n  mainstay call server_echo '{\"text\": \"hello\"}'\n  mainstay call --url http://127.0.0.1:8099/rpc files/read path=README.md"
     )]
     Call {
+        #[command(flatten)]
+        server: Elsewhere,
         /// The tool's name, as `mainstay tools` shows it
         tool: String,
         /// key=value …, or a JSON object, or -
@@ -89,6 +97,27 @@ pub(crate) enum Command {
     Config(ConfigCommand),
     /// Print a completion script for a shell
     Completions { shell: Shell },
+}
+
+/// What `mainstay stdio` speaks.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Dialect {
+    /// The Model Context Protocol
+    Mcp,
+    /// A tool's name is the method, its value the whole result
+    Mira,
+}
+
+/// A server to ask instead of this program itself.
+#[derive(Debug, Args)]
+pub(crate) struct Elsewhere {
+    /// Ask the server at this URL: any that speaks the Model Context Protocol, or mira. An access token for it is taken
+    /// from MAINSTAY_TOKEN
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// How long each request to that server may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "url", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,6 +1,8 @@
 //! Probes of the call itself: what goes in, who asks, what comes back.
 
-use mainstay_core::{Context, Effect, Pace, Result, Scope, Spec, Tool};
+use std::time::Duration;
+
+use mainstay_core::{Context, Effect, Note, Pace, Result, Scope, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,5 +70,40 @@ impl Tool for Ask {
     async fn call(&self, _args: NoArgs, context: &Context) -> Result<Told> {
         let answer = context.ask("word", form("Say a word.", "word", "string")).await?;
         Ok(Told { action: action(&answer), content: answer.value.as_object().cloned() })
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct SayArgs {
+    /// What is said, one piece after the other
+    pieces: Vec<String>,
+    /// How long to wait before each, in milliseconds
+    #[serde(default)]
+    #[schemars(range(max = 60_000))]
+    pause_ms: u64,
+    /// Whether the caller wants to hear the pieces as they are said
+    #[serde(default)]
+    stream: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Said {
+    pieces: usize,
+    stream: bool,
+}
+
+pub(crate) struct Say;
+
+impl Tool for Say {
+    const SPEC: Spec = probe("say", Effect::Reads, "Says something piece by piece, on one stream and the other.");
+    type Args = SayArgs;
+    type Output = Said;
+
+    async fn call(&self, args: SayArgs, context: &Context) -> Result<Said> {
+        for (text, stream) in args.pieces.iter().zip(["stdout", "stderr"].into_iter().cycle()) {
+            tokio::time::sleep(Duration::from_millis(args.pause_ms)).await;
+            context.note(Note::Chunk { stream, text: text.clone() }).await;
+        }
+        Ok(Said { pieces: args.pieces.len(), stream: args.stream })
     }
 }

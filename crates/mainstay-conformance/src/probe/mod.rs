@@ -14,6 +14,7 @@ pub fn probe_family(dir: PathBuf) -> Family {
         .tool(calls::Echo)
         .tool(calls::Whoami)
         .tool(calls::Ask)
+        .tool(calls::Say)
         .tool(files::Append(dir.clone()))
         .tool(files::Destroy(dir))
         .tool(faults::Sleep)

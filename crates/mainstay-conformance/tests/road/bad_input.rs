@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::program::{Piped, Server, modern};
 
 /// What was sent, the code it is answered with, and the id in the answer.
-fn table() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
+pub(crate) fn table() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
     let nested = format!(
         r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"name":{}1{}}}}}"#,
         "[".repeat(5000),

@@ -16,8 +16,16 @@ const AUDIENCE: &str = "https://mainstay.example/mcp";
 
 fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> Reply {
     let mut http = server.connect();
-    if route != Route::Mcp {
-        return http.send(&format!("GET {}", route.path()), headers, b"").unwrap();
+    match route {
+        Route::Mcp => {}
+        Route::Rpc => {
+            let mut all = vec![("Content-Type", "application/json")];
+            all.extend(headers);
+            return http.send("POST /rpc", &all, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap();
+        }
+        Route::Metrics | Route::Health | Route::Metadata | Route::McpMetadata => {
+            return http.send(&format!("GET {}", route.path()), headers, b"").unwrap();
+        }
     }
     let mut all = vec![
         ("Content-Type", "application/json"),
@@ -196,6 +204,19 @@ fn scopes_decide_what_is_listed_and_what_is_called() {
     let refused = http.request("tools/call", call, &token).unwrap().message();
     assert_eq!(refused["result"]["isError"], true);
     assert_eq!(refused["result"]["_meta"]["io.mainstay/error"]["kind"], "denied");
+    let ask = |http: &mut crate::program::Http, method: &str, params: Value| {
+        http.rpc("/rpc", &token, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).message()
+    };
+    let named = json!({"filter": {"names": ["probe/echo", "probe/append"]}});
+    let listed = ask(&mut http, "tools/list", named);
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert_eq!((tools.len(), &tools[0]["name"], &tools[0]["auth_required"]), (1, &json!("probe/echo"), &json!(true)));
+    let refused = ask(&mut http, "probe/append", json!({"file": "a", "line": "x"}));
+    assert_eq!(
+        (&refused["error"]["code"], &refused["error"]["data"]["required_scope"]),
+        (&json!(1002), &json!("write")),
+        "{refused}"
+    );
     assert!(!data.path().join("probe/a").exists());
 }
 
@@ -311,9 +332,49 @@ fn an_allowed_page_can_call_and_read_and_another_cannot() {
 }
 
 #[test]
+fn the_extra_listener_has_the_same_guard_and_the_same_token_check() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    std::fs::write(data.path().join("keys.json"), json!({"keys": [issuer.jwk]}).to_string()).unwrap();
+    let config = format!(
+        "[server]\nmira_listen = \"{free}\"\n[server.auth]\nissuer = {ISSUER:?}\naudience = {AUDIENCE:?}\nkeys = {:?}\n",
+        data.path().join("keys.json").to_str().unwrap()
+    );
+    std::fs::write(data.path().join("c.toml"), config).unwrap();
+    let _server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
+    let mut http = crate::program::Http::connect(free);
+    let (own, bearer) = (free.to_string(), format!("Bearer {}", issuer.token(&json!({}))));
+    let mut knock = |path: &str, headers: &[(&str, &str)]| {
+        http.send(&format!("POST {path}"), headers, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap()
+    };
+    let good = knock("/", &[("Host", &own), ("Authorization", &bearer)]);
+    assert_eq!(good.status, 200);
+    assert_eq!(good.message()["result"]["tools"][0]["server"]["endpoint"], format!("http://{free}/"));
+    for (what, headers, status) in [
+        ("no token", vec![("Host", own.as_str())], 401),
+        ("garbage", vec![("Host", own.as_str()), ("Authorization", "Bearer x")], 401),
+        ("a foreign host", vec![("Host", "evil.example"), ("Authorization", &bearer)], 403),
+        (
+            "a foreign origin",
+            vec![("Host", own.as_str()), ("Origin", "http://evil.example"), ("Authorization", &bearer)],
+            403,
+        ),
+    ] {
+        assert_eq!(knock("/", &headers).status, status, "{what}");
+    }
+    assert_eq!(knock("/mcp", &[("Host", &own), ("Authorization", &bearer)]).status, 404, "nothing else is there");
+}
+
+#[test]
 fn a_public_address_without_authentication_is_refused_at_start() {
     let data = tempfile::tempdir().unwrap();
     let (code, _, error) = run(data.path(), &["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("refusing to listen on 0.0.0.0:0 without authentication"), "{error}");
+    std::fs::write(data.path().join("c.toml"), "[server]\nmira_listen = \"0.0.0.0:0\"\n").unwrap();
+    let file = data.path().join("c.toml");
+    let (code, _, error) = run(data.path(), &["serve", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()]);
     assert_eq!(code, 1);
     assert!(error.contains("refusing to listen on 0.0.0.0:0 without authentication"), "{error}");
 }

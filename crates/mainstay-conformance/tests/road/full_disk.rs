@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::program::{PROGRAM, Server};
+use crate::program::{PROGRAM, Server, workspace};
 
 #[test]
 fn a_change_that_cannot_be_recorded_is_refused_and_reads_are_still_served() {
@@ -20,7 +20,7 @@ fn a_change_that_cannot_be_recorded_is_refused_and_reads_are_still_served() {
         "--data-dir",
         directory,
         "--workspace",
-        directory,
+        workspace(),
         "--log",
         "warn,mainstay=info",
     ]);

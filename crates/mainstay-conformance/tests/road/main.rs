@@ -5,8 +5,12 @@
 mod bad_input;
 mod doors;
 mod ending;
+mod fixtures;
 mod full_disk;
 mod killed;
+mod matching;
+mod mira;
+mod mira_client;
 mod policy;
 mod program;
 mod replicas;

@@ -16,9 +16,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn command(data: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     let data = data.to_str().unwrap();
-    command.args(args).args(["--data-dir", data, "--workspace", data, "--log", "warn,mainstay=info"]);
+    command.args(args).args(["--data-dir", data, "--workspace", workspace(), "--log", "warn,mainstay=info"]);
     command.env_remove("MAINSTAY_STORE").env_remove("MAINSTAY_CONFIG").env("XDG_CONFIG_HOME", data);
     command
+}
+
+/// An empty directory. The server refuses to work where it keeps its own files, and most tests leave files alone.
+pub(crate) fn workspace() -> &'static str {
+    const WORKSPACE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/workspace");
+    std::fs::create_dir_all(WORKSPACE).unwrap();
+    WORKSPACE
 }
 
 /// Runs a command to its end: exit status, standard output, standard error.
@@ -109,6 +116,12 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The data of each event of a stream.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        let data = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        data.map(|data| serde_json::from_str(data).unwrap()).collect()
     }
 
     /// The JSON-RPC message, sent plainly or as the last event of a stream.
@@ -210,6 +223,14 @@ impl Http {
         self.send("POST /mcp", &headers, body)
     }
 
+    /// One message to a path that speaks mira, with more headers.
+    pub(crate) fn rpc(&mut self, path: &str, more: &[(&str, &str)], message: &Value) -> Reply {
+        let host = self.host();
+        let mut headers = vec![("Host", host.as_str()), ("Content-Type", "application/json")];
+        headers.extend(more);
+        self.send(&format!("POST {path}"), &headers, message.to_string().as_bytes()).unwrap()
+    }
+
     /// A stateless request of the newest protocol.
     pub(crate) fn request(&mut self, method: &str, params: Value, more: &[(&str, &str)]) -> std::io::Result<Reply> {
         self.next_id += 1;
@@ -260,13 +281,18 @@ pub(crate) struct Piped {
 
 impl Piped {
     pub(crate) fn start() -> Self {
+        Self::speaking("mcp")
+    }
+
+    pub(crate) fn speaking(dialect: &str) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let mut child = command(data.path(), &["stdio"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let program = command(data.path(), &["stdio", "--dialect", dialect]);
+        Self::from(program, data)
+    }
+
+    /// `data` goes when the program does.
+    pub(crate) fn from(mut program: Command, data: TempDir) -> Self {
+        let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
         Self { child, input, output, _data: data }
     }

@@ -7,19 +7,17 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{Method, StatusCode, header};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http::{Method, StatusCode};
+use http_body_util::Full;
 use mainstay_core::CancellationToken;
 use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::body;
 use crate::ServerSettings;
 use crate::mcp::{CALLER, Handler, Kept, Origin, Plain, Sessions, Shared};
 
 const SESSION: &str = "mcp-session-id";
-
-/// A client that sends its body slower than this is not worth a place.
-const BODY_PATIENCE: Duration = Duration::from_mins(1);
 
 pub(crate) struct Endpoint {
     shared: Arc<Shared>,
@@ -58,7 +56,7 @@ impl Endpoint {
         if parts.method != Method::POST {
             return self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new);
         }
-        let bytes = match self.read(body).await {
+        let bytes = match body::read(body, self.message_bytes, Refusal::to_json).await {
             Ok(bytes) => bytes,
             Err(response) => return *response,
         };
@@ -66,7 +64,7 @@ impl Endpoint {
             && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
         {
             return match plain.answer(&self.shared).await {
-                Ok(body) => ([(header::CONTENT_TYPE, "application/json")], body).into_response(),
+                Ok(body) => body::json(StatusCode::OK, body),
                 Err(error) => {
                     tracing::error!(%error, "a reply cannot be written");
                     StatusCode::INTERNAL_SERVER_ERROR.into_response()
@@ -74,7 +72,7 @@ impl Endpoint {
             };
         }
         match jsonrpc::inspect(&bytes) {
-            Err(refusal) => refuse(StatusCode::BAD_REQUEST, &refusal),
+            Err(refusal) => body::json(StatusCode::BAD_REQUEST, refusal.to_json()),
             Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
         }
     }
@@ -86,21 +84,6 @@ impl Endpoint {
             Err(error) => (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response(),
         }
     }
-
-    async fn read(&self, body: Body) -> Result<Bytes, Box<Response>> {
-        let whole = tokio::time::timeout(BODY_PATIENCE, Limited::new(body, self.message_bytes).collect()).await;
-        match whole {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                Err(Box::new(refuse(StatusCode::PAYLOAD_TOO_LARGE, &Refusal::too_long(self.message_bytes))))
-            }
-            Ok(Err(error)) => {
-                tracing::debug!(%error, "a body broke off");
-                Err(Box::new(StatusCode::BAD_REQUEST.into_response()))
-            }
-            Err(_) => Err(Box::new(StatusCode::REQUEST_TIMEOUT.into_response())),
-        }
-    }
 }
 
 pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
@@ -108,10 +91,6 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     CALLER.scope(origin.caller.clone(), endpoint.answer(request)).await
-}
-
-fn refuse(status: StatusCode, refusal: &Refusal) -> Response {
-    (status, [(header::CONTENT_TYPE, "application/json")], refusal.to_json()).into_response()
 }
 
 /// Looks after sessions for as long as the listener is open.

@@ -1,9 +1,11 @@
 //! The HTTP listener: its routes, its connections, and how it stops.
 
 mod auth;
+mod body;
 pub(crate) mod guard;
 mod health;
 mod mcp;
+mod rpc;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get};
+use futures::future::join_all;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -19,11 +22,13 @@ use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use hyper_util::service::TowerToHyperService;
 use mainstay_core::CancellationToken;
 use mainstay_engine::{Engine, Lane};
+use mainstay_wire::mira::{Place, Transport};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 use crate::mcp::Shared;
+use crate::mira::Desk;
 use crate::{About, ServerSettings, StartError};
 
 /// From the end of the last call to the end of its reply.
@@ -42,37 +47,74 @@ pub(crate) struct Connection {
     pub(crate) lane: Lane,
 }
 
-/// A listener that has its address and has not begun to serve.
+/// A server that has its addresses and has not begun to serve.
 pub struct Bound {
-    listener: TcpListener,
-    address: SocketAddr,
-    router: Router,
+    main: Listener,
+    mira: Option<Listener>,
     engine: Engine,
     connections: usize,
     open: CancellationToken,
 }
 
-/// Takes the address and makes everything ready; refuses what would be unsafe to serve.
+struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    router: Router,
+}
+
+/// Takes the addresses and makes everything ready; refuses what would be unsafe to serve.
 pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
-    if settings.auth.is_none() && !settings.listen.ip().is_loopback() {
-        return Err(StartError::PublicWithoutAuth(settings.listen));
-    }
-    let verifier = settings.auth.as_ref().map(auth::Verifier::new).transpose()?.map(Arc::new);
-    let listen_error = |reason| StartError::Listen { address: settings.listen, reason };
-    let listener = TcpListener::bind(settings.listen).await.map_err(listen_error)?;
-    let address = listener.local_addr().map_err(listen_error)?;
-    let guard = Arc::new(guard::Guard::new(address, settings)?);
+    let doors = auth::Doors { verifier: settings.auth.as_ref().map(auth::Verifier::new).transpose()?.map(Arc::new) };
     let open = CancellationToken::new();
-    let endpoint = Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, open.clone()));
-    let doors = auth::Doors { verifier };
-    let router = routes(engine, &endpoint, &doors, guard);
-    Ok(Bound { listener, address, router, engine: engine.clone(), connections: settings.connections, open })
+    let (socket, address) = take(settings.listen, "--listen", settings).await?;
+    let desk = Arc::new(Desk::new(engine.clone())?);
+    let rpc = |endpoint: String| {
+        let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
+        Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
+    };
+    let standard = Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, open.clone()));
+    let router = routes(engine, &standard, &rpc(format!("http://{address}{}", Route::Rpc.path())), &doors);
+    let main = Listener { socket, address, router: guarded(router, address, settings)? };
+    let mira = match settings.mira_listen {
+        None => None,
+        Some(wanted) => {
+            let (socket, address) = take(wanted, "server.mira_listen", settings).await?;
+            let handler = any(rpc::serve).with_state(rpc(format!("http://{address}/")));
+            let router = Router::new().route("/", handler.layer(from_fn_with_state(doors, auth::identify)));
+            Some(Listener { socket, address, router: guarded(router, address, settings)? })
+        }
+    };
+    Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, open })
+}
+
+async fn take(
+    wanted: SocketAddr,
+    setting: &'static str,
+    settings: &ServerSettings,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    if settings.auth.is_none() && !wanted.ip().is_loopback() {
+        return Err(StartError::PublicWithoutAuth(wanted));
+    }
+    let refused = |reason| StartError::Listen { address: wanted, setting, reason };
+    let socket = TcpListener::bind(wanted).await.map_err(refused)?;
+    let address = socket.local_addr().map_err(refused)?;
+    Ok((socket, address))
+}
+
+/// Puts the guard of Host and Origin before everything a listener serves.
+fn guarded(router: Router, address: SocketAddr, settings: &ServerSettings) -> Result<Router, StartError> {
+    let guard = Arc::new(guard::Guard::new(address, settings)?);
+    Ok(router.layer(from_fn(move |request, next| {
+        let guard = guard.clone();
+        async move { guard.check(request, next).await }
+    })))
 }
 
 /// Every route there is: the router is built from this list and the tests walk it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     Mcp,
+    Rpc,
     Metrics,
     Health,
     Metadata,
@@ -87,11 +129,12 @@ pub enum Access {
 }
 
 impl Route {
-    pub const ALL: [Self; 5] = [Self::Mcp, Self::Metrics, Self::Health, Self::Metadata, Self::McpMetadata];
+    pub const ALL: [Self; 6] = [Self::Mcp, Self::Rpc, Self::Metrics, Self::Health, Self::Metadata, Self::McpMetadata];
 
     pub fn path(self) -> &'static str {
         match self {
             Self::Mcp => "/mcp",
+            Self::Rpc => "/rpc",
             Self::Metrics => "/metrics",
             Self::Health => "/health",
             Self::Metadata => "/.well-known/oauth-protected-resource",
@@ -101,19 +144,20 @@ impl Route {
 
     pub fn access(self) -> Access {
         match self {
-            Self::Mcp | Self::Metrics => Access::Token,
+            Self::Mcp | Self::Rpc | Self::Metrics => Access::Token,
             // A load balancer has no token, and a client without one has to learn where to get it.
             Self::Health | Self::Metadata | Self::McpMetadata => Access::Everybody,
         }
     }
 }
 
-/// A request meets the guard first, then the token check of its route.
-fn routes(engine: &Engine, endpoint: &Arc<mcp::Endpoint>, doors: &auth::Doors, guard: Arc<guard::Guard>) -> Router {
+/// A request has met the guard; here it meets the token check of its route.
+fn routes(engine: &Engine, standard: &Arc<mcp::Endpoint>, rpc: &Arc<rpc::Endpoint>, doors: &auth::Doors) -> Router {
     let mut router = Router::new();
     for route in Route::ALL {
         let handler = match route {
-            Route::Mcp => any(mcp::serve).with_state(endpoint.clone()),
+            Route::Mcp => any(mcp::serve).with_state(standard.clone()),
+            Route::Rpc => any(rpc::serve).with_state(rpc.clone()),
             Route::Metrics => get(health::metrics).with_state(engine.clone()),
             Route::Health => get(health::health).with_state(engine.clone()),
             Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(doors.clone()),
@@ -124,31 +168,47 @@ fn routes(engine: &Engine, endpoint: &Arc<mcp::Endpoint>, doors: &auth::Doors, g
         };
         router = router.route(route.path(), handler);
     }
-    router.layer(from_fn(move |request, next| {
-        let guard = guard.clone();
-        async move { guard.check(request, next).await }
-    }))
+    router
 }
 
 impl Bound {
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.main.address
+    }
+
+    /// Where the dialect `mira` has a listener of its own.
+    pub fn mira_address(&self) -> Option<SocketAddr> {
+        self.mira.as_ref().map(|listener| listener.address)
     }
 
     /// Serves until `stop`, then lets the requests under way finish.
     pub async fn serve(self, stop: CancellationToken) {
-        let places = Arc::new(Semaphore::new(self.connections.max(1)));
         let graceful = GracefulShutdown::new();
+        let listeners = std::iter::once(self.main).chain(self.mira);
+        let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &graceful, &stop));
+        join_all(accepting).await;
+        let closed = tokio::spawn(graceful.shutdown());
+        self.engine.drain().await;
+        // The last replies are on their way; what is still open after them are streams that would stay so for ever.
+        tokio::time::sleep(LAST_WORDS).await;
+        self.open.cancel();
+        let _ = tokio::time::timeout(CLOSING, closed).await;
+    }
+}
+
+impl Listener {
+    /// Takes connections until `stop`; then the address is free again.
+    async fn accept(self, engine: &Engine, connections: usize, graceful: &GracefulShutdown, stop: &CancellationToken) {
+        let places = Arc::new(Semaphore::new(connections.max(1)));
         loop {
             let place = places.clone().acquire_owned();
             let (place, accepted) = tokio::select! {
-                accepted = async { (place.await, self.listener.accept().await) } => accepted,
+                accepted = async { (place.await, self.socket.accept().await) } => accepted,
                 () = stop.cancelled() => break,
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let connection = self.connection(stream, peer);
-                    let watched = graceful.watch(connection);
+                    let watched = graceful.watch(self.connection(engine, stream, peer));
                     tokio::spawn(async move {
                         if let Err(error) = watched.await {
                             tracing::debug!(%peer, %error, "connection ended");
@@ -163,23 +223,17 @@ impl Bound {
                 }
             }
         }
-        drop(self.listener);
-        let closed = tokio::spawn(graceful.shutdown());
-        self.engine.drain().await;
-        // The last replies are on their way; what is still open after them are streams that would stay so for ever.
-        tokio::time::sleep(LAST_WORDS).await;
-        self.open.cancel();
-        let _ = tokio::time::timeout(CLOSING, closed).await;
     }
 
     fn connection(
         &self,
+        engine: &Engine,
         stream: TcpStream,
         peer: SocketAddr,
-    ) -> impl GracefulConnection<Error = hyper::Error> + Send + 'static {
+    ) -> impl GracefulConnection<Error = hyper::Error> + Send + use<> {
         // Small answers must not wait for the client's acknowledgement of the last one.
         let _ = stream.set_nodelay(true);
-        let connection = Connection { peer, lane: self.engine.lane() };
+        let connection = Connection { peer, lane: engine.lane() };
         let service = self.router.clone().map_request(move |mut request: http::Request<Incoming>| {
             request.extensions_mut().insert(connection.clone());
             request.map(axum::body::Body::new)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use mainstay_core::{
     Answer, AnswerAction, Asked, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, Outcome, Question, Reply,
-    Sink, ToolInfo,
+    Sink,
 };
 use serde_json::{Map, Value, json};
 
@@ -29,7 +29,7 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies, order: Order) -> an
         let tool = registry
             .tool(&order.tool)
             .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", order.tool))?;
-        read_arguments(tool.info(), &order.arguments)?
+        read_arguments(&tool.info().input_schema, &order.arguments)?
     };
     let mut call = Call::tool(order.tool, args, Arc::new(Caller::local(None)));
     call.idempotency_key = order.idempotency_key;
@@ -47,7 +47,8 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies, order: Order) -> an
     }
 }
 
-fn read_arguments(tool: &ToolInfo, words: &[String]) -> anyhow::Result<Value> {
+/// Arguments from the words of the command line, read as the tool's schema says.
+pub(super) fn read_arguments(schema: &Map<String, Value>, words: &[String]) -> anyhow::Result<Value> {
     match words {
         [one] if one == "-" => {
             let mut text = String::new();
@@ -59,7 +60,7 @@ fn read_arguments(tool: &ToolInfo, words: &[String]) -> anyhow::Result<Value> {
             let mut args = Map::new();
             for pair in pairs {
                 let (key, value) = pair.split_once('=').with_context(|| format!("{pair:?} is not key=value"))?;
-                args.insert(key.to_owned(), read_value(tool, key, value));
+                args.insert(key.to_owned(), read_value(schema, key, value));
             }
             Ok(Value::Object(args))
         }
@@ -67,13 +68,19 @@ fn read_arguments(tool: &ToolInfo, words: &[String]) -> anyhow::Result<Value> {
 }
 
 /// Text where the schema wants text; elsewhere JSON, or text if it is none.
-fn read_value(tool: &ToolInfo, key: &str, text: &str) -> Value {
-    let wants = tool
-        .input_schema
-        .get("properties")
-        .and_then(|properties| properties.get(key))
-        .and_then(|schema| schema.get("type"));
-    if wants.and_then(Value::as_str) == Some("string") {
+fn read_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
+    let wants =
+        schema.get("properties").and_then(|properties| properties.get(key)).and_then(|schema| schema.get("type"));
+    let as_text = match wants {
+        Some(Value::String(one)) => one == "string",
+        // Text or nothing: a number is text here too, and only the word itself is nothing.
+        Some(Value::Array(some)) => {
+            some.iter().all(|one| one == "string" || one == "null")
+                && some.iter().any(|one| one == "string" && text != "null")
+        }
+        _ => false,
+    };
+    if as_text {
         return Value::String(text.to_owned());
     }
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
@@ -163,4 +170,23 @@ fn put(question: Question) -> mainstay_core::Result<Answer> {
         (_, "n" | "no") => Answer { action: AnswerAction::Decline, value: Value::Null },
         _ => Answer { action: AnswerAction::Cancel, value: Value::Null },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_as_its_schema_says() {
+        let schema = json!({"properties": {
+            "text": {"type": "string"}, "maybe": {"type": ["string", "null"]}, "count": {"type": ["integer", "null"]}}});
+        let read = |key: &str, text: &str| read_value(schema.as_object().unwrap(), key, text);
+        assert_eq!((read("text", "7"), read("text", "null")), (json!("7"), json!("null")));
+        assert_eq!((read("maybe", "7"), read("maybe", "null")), (json!("7"), Value::Null));
+        assert_eq!(
+            (read("count", "7"), read("count", "null"), read("count", "x")),
+            (json!(7), Value::Null, json!("x"))
+        );
+        assert_eq!((read("other", "[1]"), read("other", "[")), (json!([1]), json!("[")));
+    }
 }

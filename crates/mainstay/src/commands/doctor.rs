@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use super::say;
-use crate::house::{open_engine, open_store};
+use crate::house::{open_engine, open_store, open_workspace};
 use crate::{Config, MoreFamilies};
 
 /// What one look found.
@@ -24,16 +24,20 @@ enum Finding {
 use Finding::{Bad, Good, Note};
 
 pub(crate) async fn run(config: &Config, file: Option<&Path>, more: MoreFamilies) -> anyhow::Result<ExitCode> {
-    let findings = [
+    let mut findings = vec![
         ("program", program()),
         ("configuration", configuration(file)),
         ("workspace", workspace(config)),
         ("store", store(config).await),
         ("audit", audit(config).await),
         ("tools", tools(config, more).await),
-        ("listener", listener(config).await),
+        ("listener", listener(config.server.listen, "--listen").await),
         ("authentication", authentication(config)),
     ];
+    if let Some(address) = config.server.mira_listen {
+        findings.push(("mira listener", listener(address, "server.mira_listen").await));
+    }
+    findings.extend(sandbox(config).await);
     let mut report = String::new();
     let mut broken = 0;
     for (name, finding) in &findings {
@@ -126,15 +130,28 @@ async fn tools(config: &Config, more: MoreFamilies) -> Finding {
     }
 }
 
-async fn listener(config: &Config) -> Finding {
-    let address = config.server.listen;
+async fn listener(address: std::net::SocketAddr, setting: &str) -> Finding {
     match tokio::net::TcpListener::bind(address).await {
         Ok(_) => Good(format!("{address} is free")),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            Note(format!("{address} is in use; if that is not this server, choose another with --listen"))
+            Note(format!("{address} is in use; if that is not this server, choose another with {setting}"))
         }
-        Err(error) => bad(format_args!("{address}: {error}"), "Choose an address of this machine with --listen."),
+        Err(error) => {
+            bad(format_args!("{address}: {error}"), &format!("Choose an address of this machine with {setting}."))
+        }
     }
+}
+
+/// What commands are held by on this machine. What is missing is bad only if commands are refused for it.
+async fn sandbox(config: &Config) -> Vec<(&'static str, Finding)> {
+    let Ok(workspace) = open_workspace(config) else { return Vec::new() };
+    let found = mainstay_sandbox::exec::survey(&workspace, &config.exec).await;
+    let finding = |found: mainstay_sandbox::exec::Finding| match (found.enforced, found.remedy) {
+        (true, _) => (found.name, Good(found.what)),
+        (false, Some(remedy)) if found.name == "commands" => (found.name, bad(found.what, remedy)),
+        (false, remedy) => (found.name, Note(format!("{} {}", found.what, remedy.unwrap_or_default()))),
+    };
+    found.into_iter().map(finding).collect()
 }
 
 fn authentication(config: &Config) -> Finding {

@@ -4,6 +4,7 @@ mod audit;
 mod call;
 mod config;
 mod doctor;
+mod remote;
 mod serve;
 mod tools;
 
@@ -13,7 +14,7 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 use clap_complete::Shell as Script;
 
-use crate::cli::{Cli, Command, Shell};
+use crate::cli::{Cli, Command, Elsewhere, Shell};
 use crate::{MoreFamilies, log};
 
 pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
@@ -33,10 +34,17 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(async {
         match cli.command {
             Command::Serve => serve::http(&config, more).await,
-            Command::Stdio => serve::stdio(&config, more).await,
-            Command::Tools { json } => tools::run(&config, more, json).await,
-            Command::Call { tool, arguments, idempotency_key, json } => {
-                call::run(&config, more, call::Order { tool, arguments, idempotency_key, json }).await
+            Command::Stdio { dialect } => serve::stdio(&config, more, dialect).await,
+            Command::Tools { server: Elsewhere { url: Some(url), timeout }, json } => {
+                remote::tools(&url, timeout, json).await
+            }
+            Command::Tools { server: Elsewhere { url: None, .. }, json } => tools::run(&config, more, json).await,
+            Command::Call { server, tool, arguments, idempotency_key, json } => {
+                let order = call::Order { tool, arguments, idempotency_key, json };
+                match server.url {
+                    Some(url) => remote::call(&url, server.timeout, order).await,
+                    None => call::run(&config, more, order).await,
+                }
             }
             Command::Doctor => doctor::run(&config, loaded.file.as_deref(), more).await,
             Command::Audit(command) => audit::run(&config, command).await,

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::cli::Dialect;
 use crate::house::{about, keep_clean, open_engine, stop_signal};
 use crate::{Config, MoreFamilies};
 
@@ -16,16 +17,23 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
         "for this machine only, without authentication"
     };
     tracing::info!("listening on http://{}/mcp {auth}", bound.address());
+    if let Some(address) = bound.mira_address() {
+        tracing::info!("speaking mira on http://{address}/ too");
+    }
     bound.serve(stop).await;
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }
 
-pub(crate) async fn stdio(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
+pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
     keep_clean(&engine);
-    mainstay_server::serve_stdio(&engine, &about(config)?, config.server.message_bytes, stop).await;
+    let dialect = match dialect {
+        Dialect::Mcp => mainstay_server::Dialect::Mcp,
+        Dialect::Mira => mainstay_server::Dialect::Mira,
+    };
+    mainstay_server::serve_stdio(&engine, &about(config)?, dialect, config.server.message_bytes, stop).await?;
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,20 +13,26 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> a
     let engine = open_engine(config, more).await?;
     let registry = engine.registry();
     if as_json {
-        let all: Vec<Value> = registry.all_tools().map(describe).collect();
+        let all: Vec<Value> = registry.all_tools().map(|tool| describe(tool, registry.is_enabled(tool))).collect();
         say(serde_json::to_string_pretty(&all)?);
     } else {
         let width = registry.all_tools().map(|tool| tool.listed.len()).max().unwrap_or(0);
         for tool in registry.all_tools() {
-            let first = tool.description.split_inclusive(". ").next().unwrap_or_default().trim();
-            say(format_args!("{:width$}  {:8}  {first}", tool.listed, tool.effect.as_str()));
+            let first = first_sentence(&tool.description);
+            let does = if registry.is_enabled(tool) { tool.effect.as_str() } else { "disabled" };
+            say(format_args!("{:width$}  {does:8}  {first}", tool.listed));
         }
     }
     engine.shut_down().await;
     Ok(ExitCode::SUCCESS)
 }
 
-fn describe(tool: &ToolInfo) -> Value {
+/// As much of a description as a line of a list has room for.
+pub(super) fn first_sentence(description: &str) -> &str {
+    description.lines().next().unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().trim()
+}
+
+fn describe(tool: &ToolInfo, enabled: bool) -> Value {
     json!({
         "name": tool.listed,
         "family": tool.name.family,
@@ -34,7 +40,9 @@ fn describe(tool: &ToolInfo) -> Value {
         "description": tool.description,
         "effect": tool.effect,
         "idempotent": tool.idempotent,
+        "version": tool.version,
         "tags": tool.tags,
+        "enabled": enabled,
         "input_schema": *tool.input_schema,
         "output_schema": tool.output_schema.as_deref(),
     })

@@ -1,7 +1,6 @@
-//! The standard protocol over standard input and output: one message a line.
+//! The standard protocol over standard input and output.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read, Write};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -16,17 +15,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use super::lines::{AHEAD, Output, each_line};
 use crate::About;
 use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
 
-/// Messages read ahead of the server, and replies waiting for a slow reader.
-const AHEAD: usize = 256;
-
-/// What tells the writer that nothing follows: the reader may still hold its end of the channel.
-const END: Vec<u8> = Vec::new();
-
 /// Serves whoever started this process, until the end of input or until `stop`.
-pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) {
+pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) {
     let shared = Arc::new(Shared::new(engine.clone(), about));
     let piped = Piped {
         origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
@@ -63,17 +57,16 @@ pub async fn serve_stdio(engine: &Engine, about: &About, message_bytes: usize, s
             Err(error) => tracing::debug!(%error, "a handshake failed"),
         }
     }
-    lines.finish().await;
+    lines.output.finish().await;
 }
 
 /// The two pipes, and which requests are still to be answered.
 #[derive(Clone)]
 struct Lines {
     incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
-    outgoing: mpsc::Sender<Vec<u8>>,
+    output: Output,
     open: Arc<Open>,
     ended: CancellationToken,
-    written: watch::Receiver<bool>,
     /// How long answers are waited for after the end of input.
     patience: Duration,
     until: Arc<OnceLock<Instant>>,
@@ -107,20 +100,15 @@ impl Open {
 }
 
 impl Lines {
-    /// Plain threads: they block on the pipes so that no call ever does.
+    /// Reading, too, has a thread of its own.
     fn open(counter: Counter, limit: usize, patience: Duration) -> Self {
         let ended = counter.piped.ended.clone();
         let (to_server, incoming) = mpsc::channel(AHEAD);
-        let (outgoing, to_client) = mpsc::channel(AHEAD);
-        let (done, written) = watch::channel(false);
+        let output = Output::open();
         let open = Arc::new(Open { ids: Mutex::default(), count: watch::Sender::new(0) });
-        let (replies, asked) = (outgoing.clone(), open.clone());
-        std::thread::spawn(move || read(&mut std::io::stdin().lock(), limit, &counter, &to_server, &replies, &asked));
-        std::thread::spawn(move || {
-            write(to_client);
-            done.send_replace(true);
-        });
-        Self { incoming: Arc::new(incoming.into()), outgoing, open, ended, written, patience, until: Arc::default() }
+        let (replies, asked) = (output.lines().clone(), open.clone());
+        std::thread::spawn(move || read(limit, &counter, &to_server, &replies, &asked));
+        Self { incoming: Arc::new(incoming.into()), output, open, ended, patience, until: Arc::default() }
     }
 
     fn transport(&self) -> LineTransport {
@@ -137,41 +125,24 @@ impl Lines {
     fn patience(&self) -> Instant {
         *self.until.get_or_init(|| Instant::now() + self.patience)
     }
-
-    /// Waits until everything that was said has left.
-    async fn finish(self) {
-        let Self { outgoing, mut written, .. } = self;
-        let _ = outgoing.send(END).await;
-        let _ = tokio::time::timeout(Duration::from_secs(5), written.wait_for(|done| *done)).await;
-    }
 }
 
 /// Reads lines until the end of input. A line that is no message is answered here and goes no further.
 fn read(
-    input: &mut impl BufRead,
     limit: usize,
     counter: &Counter,
     to_server: &mpsc::Sender<ClientJsonRpcMessage>,
     to_client: &mpsc::Sender<Vec<u8>>,
     open: &Arc<Open>,
 ) {
-    let (mut line, mut initialized) = (Vec::new(), false);
-    loop {
-        let message = match next_line(input, limit, &mut line) {
-            Ok(Line::End) | Err(_) => return,
-            Ok(Line::TooLong) => Err(Refusal::too_long(limit)),
-            Ok(Line::Whole) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Ok(Line::Whole) => match counter.plain(initialized, &line) {
-                Some(plain) => {
-                    if counter.serve(plain, to_client, open) {
-                        continue;
-                    }
-                    return;
-                }
-                None => parse(&line),
-            },
-        };
-        let sent = match message {
+    let mut initialized = false;
+    each_line(limit, |line| {
+        if let Ok(line) = &line
+            && let Some(plain) = counter.plain(initialized, line)
+        {
+            return counter.serve(plain, to_client, open);
+        }
+        match line.and_then(parse) {
             Ok(Some(message)) => {
                 initialized |= is_initialize(&message);
                 if let ClientJsonRpcMessage::Request(request) = &message {
@@ -181,11 +152,8 @@ fn read(
             }
             Ok(None) => true,
             Err(refusal) => to_client.blocking_send(refusal.to_json().into_bytes()).is_ok(),
-        };
-        if !sent {
-            return;
         }
-    }
+    });
 }
 
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
@@ -228,43 +196,6 @@ impl Counter {
     }
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-/// Reads one line, never holding more than `limit` bytes of it.
-fn next_line(input: &mut impl BufRead, limit: usize, line: &mut Vec<u8>) -> std::io::Result<Line> {
-    line.clear();
-    line.shrink_to(64 * 1024);
-    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    if input.by_ref().take(most).read_until(b'\n', line)? == 0 {
-        return Ok(Line::End);
-    }
-    if line.last() == Some(&b'\n') || line.len() <= limit {
-        return Ok(Line::Whole);
-    }
-    line.clear();
-    skip_line(input)?;
-    Ok(Line::TooLong)
-}
-
-fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
-    loop {
-        let buffer = input.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(());
-        }
-        let newline = buffer.iter().position(|byte| *byte == b'\n');
-        let used = newline.map_or(buffer.len(), |at| at + 1);
-        input.consume(used);
-        if newline.is_some() {
-            return Ok(());
-        }
-    }
-}
-
 /// A sound message, nothing for a notification the SDK cannot read, or the reason for an error reply.
 fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let frame = jsonrpc::inspect(line)?;
@@ -276,34 +207,13 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     }
 }
 
-/// Writes what is there and flushes when nothing more is waiting.
-fn write(mut messages: mpsc::Receiver<Vec<u8>>) {
-    let mut output = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
-    while let Some(message) = messages.blocking_recv() {
-        let mut next = Some(message);
-        while let Some(message) = next {
-            if message == END {
-                let _ = output.flush();
-                return;
-            }
-            if output.write_all(&message).and_then(|()| output.write_all(b"\n")).is_err() {
-                return;
-            }
-            next = messages.try_recv().ok();
-        }
-        if output.flush().is_err() {
-            return;
-        }
-    }
-}
-
 struct LineTransport(Lines);
 
 impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        let (outgoing, open) = (self.0.outgoing.clone(), self.0.open.clone());
+        let (outgoing, open) = (self.0.output.lines().clone(), self.0.open.clone());
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),

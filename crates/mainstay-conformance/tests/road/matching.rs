@@ -1,0 +1,152 @@
+//! How an answer is held against a fixture; contracts/README.md has the shapes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+
+/// What earlier steps of a fixture have kept for later ones.
+pub(crate) struct Kept<'a> {
+    schemas: &'a Path,
+    values: BTreeMap<String, Value>,
+}
+
+impl<'a> Kept<'a> {
+    pub(crate) fn new(schemas: &'a Path) -> Self {
+        Self { schemas, values: BTreeMap::new() }
+    }
+
+    /// A request with what was kept in the places it names.
+    pub(crate) fn fill(&self, request: Value) -> Value {
+        match request {
+            Value::String(text) => shape(&text).and_then(|name| self.values.get(name)).cloned().unwrap_or(text.into()),
+            Value::Array(items) => items.into_iter().map(|item| self.fill(item)).collect(),
+            Value::Object(members) => {
+                members.into_iter().map(|(name, member)| (name, self.fill(member))).collect::<Map<_, _>>().into()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => request,
+        }
+    }
+
+    /// Where and how the answer differs, if it does.
+    pub(crate) fn compare(&mut self, expected: &Value, actual: &Value, at: &str) -> Result<(), String> {
+        match (expected, actual) {
+            (Value::String(text), _) if shape(text).is_some() => self.fits(shape(text).unwrap(), actual, at),
+            (Value::Object(expected), Value::Object(actual)) => self.compare_members(expected, actual, at),
+            (Value::Array(expected), Value::Array(actual)) if expected.len() == actual.len() => {
+                let mut pairs = expected.iter().zip(actual).enumerate();
+                pairs.try_for_each(|(nth, (expected, actual))| self.compare(expected, actual, &format!("{at}/{nth}")))
+            }
+            _ if expected == actual => Ok(()),
+            _ => Err(format!("{at}: expected {expected}, got {actual}")),
+        }
+    }
+
+    fn compare_members(
+        &mut self,
+        expected: &Map<String, Value>,
+        actual: &Map<String, Value>,
+        at: &str,
+    ) -> Result<(), String> {
+        let open = expected.contains_key("...");
+        if let Some(surplus) = actual.keys().find(|name| !open && !expected.contains_key(*name)) {
+            return Err(format!("{at}/{surplus}: is there and should not be"));
+        }
+        for (name, expected) in expected.iter().filter(|(name, _)| *name != "...") {
+            let at = format!("{at}/{name}");
+            match actual.get(name) {
+                Some(actual) => self.compare(expected, actual, &at)?,
+                None if expected == "<nothing>" => {}
+                None => return Err(format!("{at}: is missing")),
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&mut self, shape: &str, actual: &Value, at: &str) -> Result<(), String> {
+        if let Some((shape, name)) = shape.split_once(" as ") {
+            self.values.insert(name.to_owned(), actual.clone());
+            return self.fits(shape, actual, at);
+        }
+        let good = match shape.split_once(' ').unwrap_or((shape, "")) {
+            ("any", _) => true,
+            ("string", _) => actual.is_string(),
+            ("integer", _) => actual.is_i64() || actual.is_u64(),
+            ("boolean", _) => actual.is_boolean(),
+            ("object", _) => actual.is_object(),
+            ("array", _) => actual.is_array(),
+            ("nothing", _) => actual.is_null(),
+            ("etag", _) => actual.as_str().is_some_and(|etag| !etag.is_empty()),
+            ("iso8601", _) => actual.as_str().is_some_and(is_time),
+            ("contains", word) => actual.as_str().is_some_and(|text| text.contains(word)),
+            ("schema", name) => {
+                let text = std::fs::read_to_string(self.schemas.join(format!("{name}.json"))).unwrap();
+                *actual == serde_json::from_str::<Value>(&text).unwrap()
+            }
+            (name, _) => self.values.get(name).unwrap_or_else(|| panic!("{at}: there is no shape <{name}>")) == actual,
+        };
+        if good { Ok(()) } else { Err(format!("{at}: expected <{shape}>, got {actual}")) }
+    }
+}
+
+fn shape(text: &str) -> Option<&str> {
+    text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
+}
+
+/// `2026-01-31T12:00:00`, a fraction if there is one, and the zone.
+fn is_time(text: &str) -> bool {
+    let like = |picture: &str, text: &str| {
+        picture.len() == text.len()
+            && picture.bytes().zip(text.bytes()).all(|(p, t)| if p == b'd' { t.is_ascii_digit() } else { p == t })
+    };
+    let Some((time, rest)) = text.split_at_checked("2026-01-31T12:00:00".len()) else { return false };
+    let zone = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    like("dddd-dd-ddTdd:dd:dd", time) && (zone == "Z" || like("+dd:dd", zone) || like("-dd:dd", zone))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn compare(expected: &Value, actual: &Value) -> Result<(), String> {
+        Kept::new(Path::new("")).compare(expected, actual, "")
+    }
+
+    #[test]
+    fn a_difference_is_found_and_named() {
+        for (expected, actual, at) in [
+            (json!({"a": 1}), json!({"a": 2}), "/a:"),
+            (json!({"a": 1}), json!({"a": 1, "b": 1}), "/b:"),
+            (json!({"a": 1, "b": 1}), json!({"a": 1}), "/b:"),
+            (json!([1]), json!([1, 2]), ":"),
+            (json!({"a": ["<integer>"]}), json!({"a": ["x"]}), "/a/0:"),
+            (json!("<iso8601>"), json!("yesterday"), ":"),
+            (json!("<iso8601>"), json!("2026-01-31T12:00:00"), ":"),
+            (json!("<etag>"), json!(""), ":"),
+            (json!("<contains base64>"), json!("base32"), ":"),
+            (json!({"a": "<nothing>"}), json!({"a": 0}), "/a:"),
+        ] {
+            let found = compare(&expected, &actual).unwrap_err();
+            assert!(found.starts_with(at), "{expected} {actual}: {found}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_let_pass_and_what_was_kept_comes_back() {
+        for (expected, actual) in [
+            (json!({"a": 1, "...": "<any>"}), json!({"a": 1, "b": 1})),
+            (json!({"a": "<nothing>"}), json!({})),
+            (json!("<iso8601>"), json!("2026-01-31T12:00:00.123Z")),
+            (json!("<iso8601>"), json!("2026-01-31T12:00:00+01:00")),
+        ] {
+            compare(&expected, &actual).unwrap();
+        }
+        let mut kept = Kept::new(Path::new(""));
+        kept.compare(&json!("<string as seen>"), &json!("v"), "").unwrap();
+        assert_eq!(kept.fill(json!({"etag": "<seen>", "other": ["<x>"]})), json!({"etag": "v", "other": ["<x>"]}));
+        kept.compare(&json!("<seen>"), &json!("v"), "").unwrap();
+        kept.compare(&json!("<seen>"), &json!("w"), "").unwrap_err();
+    }
+}

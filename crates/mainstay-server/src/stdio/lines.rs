@@ -1,0 +1,119 @@
+//! Standard input and output as lines, the same for every dialect: one message a line.
+
+use std::io::{BufRead, Read, Write};
+use std::time::Duration;
+
+use mainstay_wire::jsonrpc::Refusal;
+use tokio::sync::{mpsc, watch};
+
+/// Messages read ahead of the server, and replies waiting for a slow reader.
+pub(super) const AHEAD: usize = 256;
+
+/// What tells the writer that nothing follows: the reader may still hold its end of the channel.
+const END: Vec<u8> = Vec::new();
+
+/// How long the last lines may take to leave.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// Reads standard input to its end, or until `take` returns false. Blocks, so it has a thread of its own.
+pub(super) fn each_line(limit: usize, mut take: impl FnMut(Result<&[u8], Refusal>) -> bool) {
+    let (mut input, mut line) = (std::io::stdin().lock(), Vec::new());
+    loop {
+        let read = match next_line(&mut input, limit, &mut line) {
+            Ok(Line::End) | Err(_) => return,
+            Ok(Line::TooLong) => Err(Refusal::too_long(limit)),
+            Ok(Line::Whole) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Ok(Line::Whole) => Ok(line.as_slice()),
+        };
+        if !take(read) {
+            return;
+        }
+    }
+}
+
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+/// Reads one line, never holding more than `limit` bytes of it.
+fn next_line(input: &mut impl BufRead, limit: usize, line: &mut Vec<u8>) -> std::io::Result<Line> {
+    line.clear();
+    line.shrink_to(64 * 1024);
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    if input.by_ref().take(most).read_until(b'\n', line)? == 0 {
+        return Ok(Line::End);
+    }
+    if line.last() == Some(&b'\n') || line.len() <= limit {
+        return Ok(Line::Whole);
+    }
+    line.clear();
+    skip_line(input)?;
+    Ok(Line::TooLong)
+}
+
+fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+    loop {
+        let buffer = input.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(());
+        }
+        let newline = buffer.iter().position(|byte| *byte == b'\n');
+        let used = newline.map_or(buffer.len(), |at| at + 1);
+        input.consume(used);
+        if newline.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// Standard output, written by a thread that blocks so that no call ever does.
+#[derive(Clone)]
+pub(super) struct Output {
+    lines: mpsc::Sender<Vec<u8>>,
+    written: watch::Receiver<bool>,
+}
+
+impl Output {
+    pub(super) fn open() -> Self {
+        let (lines, to_client) = mpsc::channel(AHEAD);
+        let (done, written) = watch::channel(false);
+        std::thread::spawn(move || {
+            write(to_client);
+            done.send_replace(true);
+        });
+        Self { lines, written }
+    }
+
+    pub(super) fn lines(&self) -> &mpsc::Sender<Vec<u8>> {
+        &self.lines
+    }
+
+    /// Waits until everything that was said has left.
+    pub(super) async fn finish(mut self) {
+        let _ = self.lines.send(END).await;
+        let _ = tokio::time::timeout(LAST_WORDS, self.written.wait_for(|done| *done)).await;
+    }
+}
+
+/// Writes what is there and flushes when nothing more is waiting.
+fn write(mut messages: mpsc::Receiver<Vec<u8>>) {
+    let mut output = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
+    while let Some(message) = messages.blocking_recv() {
+        let mut next = Some(message);
+        while let Some(message) = next {
+            if message == END {
+                let _ = output.flush();
+                return;
+            }
+            if output.write_all(&message).and_then(|()| output.write_all(b"\n")).is_err() {
+                return;
+            }
+            next = messages.try_recv().ok();
+        }
+        if output.flush().is_err() {
+            return;
+        }
+    }
+}

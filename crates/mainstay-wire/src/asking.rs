@@ -1,0 +1,93 @@
+//! JSON-RPC from the side that asks: what is sent, and what is heard.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND};
+
+pub fn request(id: u64, method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+pub fn notification(method: &str) -> String {
+    json!({"jsonrpc": "2.0", "method": method}).to_string()
+}
+
+/// What a server refuses with.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Fault {
+    pub code: i64,
+    #[serde(default)]
+    pub message: String,
+    pub data: Option<Value>,
+}
+
+impl Fault {
+    /// Whether the server says that it does not speak this method at all.
+    pub fn is_unspoken(&self) -> bool {
+        self.code == i64::from(METHOD_NOT_FOUND) || self.code == i64::from(INVALID_REQUEST)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error {}: {}", self.code, self.message)?;
+        self.data.iter().try_for_each(|data| write!(f, " {data}"))
+    }
+}
+
+/// One message from a server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Heard {
+    /// To the request with this id; an error about something the server could not read has none.
+    Answer { id: Option<u64>, outcome: Result<Value, Fault> },
+    /// Something it tells, or asks, meanwhile.
+    Note { method: String, params: Value },
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    id: Option<Value>,
+    method: Option<String>,
+    #[serde(default)]
+    params: Value,
+    result: Option<Value>,
+    error: Option<Fault>,
+}
+
+/// Reads one message; nothing if it is none.
+pub fn hear(text: &str) -> Option<Heard> {
+    let Envelope { id, method, params, result, error } = serde_json::from_str(text).ok()?;
+    let outcome = match (method, result, error) {
+        (Some(method), _, _) => return Some(Heard::Note { method, params }),
+        (None, _, Some(fault)) => Err(fault),
+        (None, Some(result), None) => Ok(result),
+        (None, None, None) => return None,
+    };
+    Some(Heard::Answer { id: id.and_then(|id| id.as_u64()), outcome })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_and_notes_are_told_apart() {
+        let result = hear(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
+        assert_eq!(result, Some(Heard::Answer { id: Some(1), outcome: Ok(json!({"a": 1})) }));
+        let note = hear(r#"{"jsonrpc":"2.0","method":"exec/stream","params":{"seq":0}}"#);
+        assert_eq!(note, Some(Heard::Note { method: "exec/stream".into(), params: json!({"seq": 0}) }));
+        let Some(Heard::Answer { outcome: Err(fault), id: None }) =
+            hear(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1001,"message":"Not found","data":{"detail":"x"}}}"#)
+        else {
+            panic!("an error is an answer")
+        };
+        assert_eq!(fault.to_string(), r#"error 1001: Not found {"detail":"x"}"#);
+        assert!(!fault.is_unspoken());
+        for nothing in ["", "[]", "{}", "<html>"] {
+            assert_eq!(hear(nothing), None, "{nothing}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The contract's own schemas. Three tools are closed by them: what they do not name is neither taken nor given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use mainstay_core::schema::Validator;
+use mainstay_core::{Error, Result, ToolInfo};
+use serde_json::{Map, Value};
+
+use super::list::{ListParams, tool_name};
+
+type Schema = Arc<Map<String, Value>>;
+
+macro_rules! schema {
+    ($name:literal) => {
+        include_str!(concat!("../../../../contracts/mira/schemas/", $name, ".json"))
+    };
+}
+
+const LIST: &str = schema!("tools-list.params");
+
+/// Each closed tool, with the schemas of its params and of its result.
+const CLOSED: [(&str, &str, &str); 3] = [
+    ("files/read", schema!("files-read.params"), schema!("files-read.result")),
+    ("files/write", schema!("files-write.params"), schema!("files-write.result")),
+    ("exec/run", schema!("exec-run.params"), schema!("exec-run.result")),
+];
+
+struct Closed {
+    params: Schema,
+    result: Schema,
+    validator: Validator,
+}
+
+pub struct Contract {
+    list: Validator,
+    closed: BTreeMap<&'static str, Closed>,
+}
+
+impl Contract {
+    /// Fails only if a schema of the contract is none.
+    pub fn read() -> Result<Self> {
+        let close = |(name, params, result): (&'static str, &str, &str)| {
+            let params = parse(params)?;
+            let validator = Validator::new(&params)?;
+            Ok((name, Closed { params, result: parse(result)?, validator }))
+        };
+        Ok(Self {
+            list: Validator::new(&*parse(LIST)?)?,
+            closed: CLOSED.into_iter().map(close).collect::<Result<_>>()?,
+        })
+    }
+
+    /// The params of `tools/list`, held against the contract's schema.
+    pub fn list_params(&self, params: Value) -> Result<ListParams> {
+        self.list.check(&params)?;
+        serde_json::from_value(params).map_err(|error| Error::field("params", error.to_string()))
+    }
+
+    /// Refuses what the contract does not let this tool be called with, even if the tool itself would take it.
+    pub fn check(&self, tool: &str, args: &Value) -> Result<()> {
+        self.closed.get(tool).map_or(Ok(()), |closed| closed.validator.check(args))
+    }
+
+    /// The result with nothing in it that the contract does not have.
+    pub fn close(&self, tool: &str, mut result: Value) -> Value {
+        let known = self.closed.get(tool).and_then(|closed| closed.result.get("properties")).and_then(Value::as_object);
+        if let (Some(known), Value::Object(members)) = (known, &mut result) {
+            members.retain(|name, _| known.contains_key(name));
+        }
+        result
+    }
+
+    /// The schemas under which a tool is listed: the contract's where it has some, else the tool's own.
+    pub(super) fn schemas<'a>(&'a self, info: &'a ToolInfo) -> (&'a Schema, Option<&'a Schema>) {
+        match self.closed.get(tool_name(info).as_str()) {
+            Some(closed) => (&closed.params, Some(&closed.result)),
+            None => (&info.input_schema, info.output_schema.as_ref()),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Schema> {
+    serde_json::from_str(text).map(Arc::new).map_err(Error::internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mira::Fault;
+
+    fn refused(tool: &str, args: &Value) -> (i32, Value) {
+        let fault = Fault::from(&Contract::read().unwrap().check(tool, args).unwrap_err());
+        (fault.code, fault.data["field"].clone())
+    }
+
+    #[test]
+    fn what_the_contract_does_not_have_is_refused() {
+        assert_eq!(refused("files/write", &json!({"path": "a", "dry_run": true})), (-32602, json!("dry_run")));
+        assert_eq!(refused("exec/run", &json!({"command": "a", "timeout_ms": 10})), (1003, json!("timeout_ms")));
+        assert_eq!(refused("files/read", &json!({"path": "a", "encoding": "latin-1"})), (1003, json!("encoding")));
+        let contract = Contract::read().unwrap();
+        assert!(contract.check("files/read", &json!({"path": "a", "etag": null})).is_ok());
+        assert!(contract.check("other/tool", &json!({"anything": 1})).is_ok());
+    }
+
+    #[test]
+    fn members_the_contract_does_not_have_are_left_out_of_its_results() {
+        let contract = Contract::read().unwrap();
+        let full = json!({"exit_code": 0, "sandbox": {"landlock": 5}, "stdout": ""});
+        assert_eq!(contract.close("exec/run", full.clone()), json!({"exit_code": 0, "stdout": ""}));
+        assert_eq!(contract.close("exec/start", full.clone()), full);
+    }
+
+    #[test]
+    fn the_params_of_a_list_are_closed_and_bounded() {
+        let contract = Contract::read().unwrap();
+        assert_eq!(contract.list_params(json!({})).unwrap().limit, 50);
+        for (params, code) in [
+            (json!({"limit": 0}), 1003),
+            (json!({"limit": 201}), 1003),
+            (json!({"limit": "5"}), -32602),
+            (json!({"page": 1}), -32602),
+            (json!({"filter": {"name": "x"}}), -32602),
+            (json!({"filter": {"names": "x"}}), -32602),
+        ] {
+            let error = contract.list_params(params.clone()).err().unwrap();
+            assert_eq!(Fault::from(&error).code, code, "{params}");
+        }
+    }
+}

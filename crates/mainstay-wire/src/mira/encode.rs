@@ -1,0 +1,90 @@
+//! From what came of a call to the contract's messages.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use mainstay_core::{Block, Body, Reply};
+use serde_json::{Value, json};
+
+use super::Fault;
+
+pub fn result(id: &Value, result: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+}
+
+pub fn failure(id: &Value, fault: &Fault) -> String {
+    let error = json!({"code": fault.code, "message": fault.message, "data": fault.data});
+    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+}
+
+/// A piece of output of the call with this id. Pieces are counted over both streams, so their order can be restored.
+pub fn chunk(id: &Value, stream: &str, seq: u64, text: &str) -> String {
+    let params = json!({"id": id, "stream": stream, "seq": seq, "chunk": text});
+    json!({"jsonrpc": "2.0", "method": "exec/stream", "params": params}).to_string()
+}
+
+/// The value of a reply, bare. A reply that is only content becomes an object that holds it.
+pub fn reply(reply: Reply) -> Result<Value, Fault> {
+    if reply.failed {
+        return Err(Fault::failed(&reply));
+    }
+    Ok(match reply.structured {
+        Some(value @ Value::Object(_)) => value,
+        Some(value) => json!({ "value": value }),
+        None => json!({ "content": reply.content.into_iter().map(block).collect::<Vec<_>>() }),
+    })
+}
+
+fn block(block: Block) -> Value {
+    match block {
+        Block::Text { text, .. } => json!({"type": "text", "text": text}),
+        Block::Image { data, mime, .. } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
+        Block::Audio { data, mime, .. } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
+        Block::Resource { uri, mime, body: Body::Text(text), .. } => {
+            json!({"type": "resource", "uri": uri, "mime": mime, "text": text})
+        }
+        Block::Resource { uri, mime, body: Body::Bytes(bytes), .. } => {
+            json!({"type": "resource", "uri": uri, "mime": mime, "data": BASE64.encode(bytes)})
+        }
+        Block::Link(link) => json!({"type": "link", "uri": link.uri, "name": link.name, "mime": link.mime}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Value {
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn a_value_is_the_whole_result() {
+        let value = reply(Reply::structured(json!({"path": "a", "size": 1}))).unwrap();
+        assert_eq!(
+            parsed(&result(&json!("x"), &value)),
+            json!({"jsonrpc": "2.0", "id": "x", "result": {"path": "a", "size": 1}})
+        );
+    }
+
+    #[test]
+    fn a_reply_without_a_value_is_an_object_of_its_content() {
+        let blocks = vec![Block::text("a"), Block::image(vec![0, 255], "image/png")];
+        let content = reply(Reply::blocks(blocks)).unwrap();
+        let expected = json!({"content": [
+            {"type": "text", "text": "a"}, {"type": "image", "data": "AP8=", "mime": "image/png"}]});
+        assert_eq!(content, expected);
+    }
+
+    #[test]
+    fn a_tool_that_says_itself_that_it_failed_is_an_error() {
+        let fault = reply(Reply::failure("The disk is on fire.")).unwrap_err();
+        assert_eq!((fault.code, &fault.data), (-32603, &json!({"detail": "The disk is on fire."})));
+    }
+
+    #[test]
+    fn a_chunk_names_its_call_its_stream_and_its_place() {
+        let note = parsed(&chunk(&json!(7), "stdout", 3, "line\n"));
+        let params = json!({"id": 7, "stream": "stdout", "seq": 3, "chunk": "line\n"});
+        assert_eq!(note, json!({"jsonrpc": "2.0", "method": "exec/stream", "params": params}));
+    }
+}

@@ -1,0 +1,184 @@
+//! From reasons to the contract's numbers.
+
+use mainstay_core::{Block, Error, Kind, Reply};
+use serde_json::{Map, Value, json};
+
+use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
+
+/// The error member of a response.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    pub code: i32,
+    pub message: &'static str,
+    pub data: Value,
+}
+
+const INVALID: (i32, &str) = (INVALID_PARAMS, "Invalid params");
+const INTERNAL: (i32, &str) = (INTERNAL_ERROR, "Internal error");
+
+/// The contract's table. Arguments of the wrong shape are [`INVALID`], which only the problems themselves can tell.
+const fn numbered(kind: Kind) -> (i32, &'static str) {
+    match kind {
+        Kind::NotFound => (1001, "Not found"),
+        Kind::Denied | Kind::Unauthorized | Kind::ConsentRequired => (1002, "Permission denied"),
+        Kind::Invalid => (1003, "Validation failed"),
+        Kind::RateLimited => (1004, "Rate limited"),
+        Kind::Conflict => (1005, "Conflict"),
+        Kind::Unavailable | Kind::Unsupported => (1006, "Tool unavailable"),
+        Kind::TooLarge => (1007, "Content too large"),
+        Kind::Unknown => (METHOD_NOT_FOUND, "Method not found"),
+        Kind::Internal | Kind::TimedOut | Kind::Cancelled | Kind::InputRequired => INTERNAL,
+    }
+}
+
+/// Rules whose breach means that the params are not of the method's shape at all.
+const SHAPE: [&str; 4] = ["additionalProperties", "unevaluatedProperties", "required", "type"];
+
+impl Fault {
+    fn new((code, message): (i32, &'static str), data: Value) -> Self {
+        Self { code, message, data }
+    }
+
+    /// Params that are not of the method's shape.
+    pub fn params(field: &str, reason: &str) -> Self {
+        Self::new(INVALID, json!({"field": field, "reason": reason}))
+    }
+
+    pub(super) fn frame(refusal: &Refusal) -> Self {
+        let message = match refusal.code {
+            PARSE_ERROR => "Parse error",
+            INVALID_REQUEST => "Invalid Request",
+            _ => INVALID.1,
+        };
+        let detail = refusal.message.strip_prefix(message).unwrap_or(&refusal.message);
+        Self::new((refusal.code, message), json!({ "detail": detail.trim_start_matches(": ") }))
+    }
+
+    /// The tool ran, and says itself that it failed.
+    pub(super) fn failed(reply: &Reply) -> Self {
+        let texts = reply.content.iter().filter_map(|block| match block {
+            Block::Text { text, .. } => Some(text.as_str()),
+            Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_) => None,
+        });
+        Self::new(INTERNAL, json!({ "detail": texts.collect::<Vec<_>>().join("\n") }))
+    }
+
+    fn invalid(error: &Error) -> Self {
+        let data = error.data.as_deref();
+        let problems = data.and_then(|data| data.get("problems")).and_then(Value::as_array);
+        if let Some(problems) = problems {
+            let shape = problems.iter().find(|problem| SHAPE.contains(&text(problem, "rule")));
+            let numbers = if shape.is_some() { INVALID } else { numbered(Kind::Invalid) };
+            if let Some(problem) = shape.or(problems.first()) {
+                return Self::new(numbers, json!({"field": field(problem), "reason": text(problem, "reason")}));
+            }
+        }
+        let named = data.and_then(|data| data.get("field")).and_then(Value::as_str);
+        let data = json!({"field": named.unwrap_or("params"), "reason": error.public});
+        Self::new(numbered(Kind::Invalid), data)
+    }
+}
+
+impl From<&Error> for Fault {
+    /// The private detail stays behind; what the error carries for programs goes along.
+    fn from(error: &Error) -> Self {
+        if error.kind == Kind::Invalid {
+            return Self::invalid(error);
+        }
+        let mut data = error.data.as_deref().and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+        data.insert("detail".into(), error.public.as_ref().into());
+        Self::new(numbered(error.kind), Value::Object(data))
+    }
+}
+
+fn text<'a>(problem: &'a Value, member: &str) -> &'a str {
+    problem.get(member).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Where the problem is, as `filter.names.0`. A member that is missing, or one too many, is named itself: the path
+/// leads only to the object it is missing from.
+fn field(problem: &Value) -> String {
+    let mut steps: Vec<String> =
+        text(problem, "path").split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    if matches!(text(problem, "rule"), "required" | "additionalProperties" | "unevaluatedProperties") {
+        steps.extend(quoted(text(problem, "reason")).map(str::to_owned));
+    }
+    if steps.is_empty() { "params".to_owned() } else { steps.join(".") }
+}
+
+/// The first name in quotation marks.
+fn quoted(reason: &str) -> Option<&str> {
+    let (_, rest) = reason.split_once(['"', '\''])?;
+    rest.split(['"', '\'']).next()
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::schema::Validator;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_number_and_its_canonical_message() {
+        let expected = |kind| match kind {
+            Kind::NotFound => (1001, "Not found"),
+            Kind::Denied | Kind::Unauthorized | Kind::ConsentRequired => (1002, "Permission denied"),
+            Kind::Invalid => (1003, "Validation failed"),
+            Kind::RateLimited => (1004, "Rate limited"),
+            Kind::Conflict => (1005, "Conflict"),
+            Kind::Unavailable | Kind::Unsupported => (1006, "Tool unavailable"),
+            Kind::TooLarge => (1007, "Content too large"),
+            Kind::Unknown => (-32601, "Method not found"),
+            Kind::Internal | Kind::TimedOut | Kind::Cancelled | Kind::InputRequired => (-32603, "Internal error"),
+        };
+        for kind in Kind::ALL {
+            let fault = Fault::from(&Error::new(kind, "why").with_detail("secret"));
+            assert_eq!((fault.code, fault.message), expected(kind), "{kind:?}");
+            assert!(!fault.data.to_string().contains("secret"), "{kind:?}");
+            assert!(fault.data.to_string().contains("why"), "{kind:?}");
+        }
+    }
+
+    fn broken(args: &Value) -> Fault {
+        let schema = json!({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
+            "path": {"type": "string"},
+            "limit": {"type": "integer", "minimum": 1},
+            "filter": {"type": "object", "required": ["by"], "properties": {
+                "by": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 3}}}},
+        }});
+        let validator = Validator::new(schema.as_object().unwrap()).unwrap();
+        Fault::from(&validator.check(args).unwrap_err())
+    }
+
+    #[test]
+    fn params_of_the_wrong_shape_are_invalid_params_and_wrong_values_are_a_failed_validation() {
+        for (args, code, field) in [
+            (json!({}), -32602, "path"),
+            (json!({"path": 1}), -32602, "path"),
+            (json!({"path": "a", "surplus": 1}), -32602, "surplus"),
+            (json!({"path": "a", "filter": {}}), -32602, "filter.by"),
+            (json!({"path": "a", "filter": {"by": "x", "tags": ["a", 1]}}), -32602, "filter.tags.1"),
+            (json!({"path": "a", "limit": 0}), 1003, "limit"),
+            (json!({"path": "a", "filter": {"by": "x", "tags": ["long"]}}), 1003, "filter.tags.0"),
+            (json!({"path": "a", "limit": 0, "surplus": 1}), -32602, "surplus"),
+        ] {
+            let fault = broken(&args);
+            assert_eq!((fault.code, fault.data["field"].as_str().unwrap()), (code, field), "{args}");
+            assert_eq!(fault.data.as_object().unwrap().len(), 2, "{args}");
+            assert!(!fault.data["reason"].as_str().unwrap().is_empty(), "{args}");
+        }
+    }
+
+    #[test]
+    fn a_rule_of_the_tool_names_its_field_as_the_contract_shows() {
+        let fault = Fault::from(&Error::field("path", "Path outside workspace"));
+        assert_eq!((fault.code, fault.message), (1003, "Validation failed"));
+        assert_eq!(fault.data, json!({"field": "path", "reason": "Path outside workspace"}));
+    }
+
+    #[test]
+    fn what_an_error_carries_for_programs_goes_along() {
+        let error = Error::new(Kind::RateLimited, "Later.").with_data(json!({"retry_after": 3, "limit": 5}));
+        assert_eq!(Fault::from(&error).data, json!({"detail": "Later.", "retry_after": 3, "limit": 5}));
+    }
+}
