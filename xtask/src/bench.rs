@@ -8,8 +8,21 @@ use crate::process;
 use crate::project::Project;
 use crate::tools::{Tool, Tools};
 
-/// Where a benchmark finds its peers: `bin/node` and `npm/node_modules` under it.
+/// Where a benchmark finds its peers: `bin/node`, `npm/node_modules` and `cargo/bin` under it.
 const VARIABLE: &str = "BENCH_TOOLS";
+
+/// The sandbox's own benchmark, whose figures are shown beside those of the whole server.
+const SANDBOX: &str = "mainstay-sandbox";
+const SPAWN_RATE: &str = "spawn_rate";
+
+/// What a benchmark is measured against.
+fn peers(name: &str) -> &'static [Tool] {
+    match name {
+        "spine" => &[Tool::Node, Tool::ServerEverything],
+        "workspace" => &[Tool::Node, Tool::ServerFilesystem, Tool::Ripgrep],
+        _ => &[],
+    }
+}
 
 pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode> {
     let known = benchmarks(project);
@@ -26,16 +39,27 @@ pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode>
         bail!("there is no benchmark {name:?}; there {}", listed(&known));
     }
     let tools = Tools::new(&project.target);
-    tools.set_up(&[Tool::Node, Tool::ServerEverything])?;
+    tools.set_up(peers(name))?;
     // The product by itself, with no features but its own; then all of the benchmark, its peers too.
     let package = format!("bench-{name}");
     process::run(project.cargo().args(["build", "--release", "--package", "mainstay"]))?;
     process::run(project.cargo().args(["build", "--release", "--package", &package]))?;
+    if name == "workspace" && has_example(project, SANDBOX, SPAWN_RATE) {
+        process::run(project.cargo().args(["build", "--release", "--package", SANDBOX, "--example", SPAWN_RATE]))?;
+    }
     let mut command = project.cargo();
     command.env(VARIABLE, tools.directory());
     command.args(["run", "--release", "--package", &package, "--bin", &package, "--"]).args(rest);
     process::run(&mut command)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn has_example(project: &Project, package: &str, example: &str) -> bool {
+    let packages = project.metadata["packages"].as_array().into_iter().flatten();
+    let mut targets = packages
+        .filter(|found| found["name"] == package)
+        .flat_map(|found| found["targets"].as_array().into_iter().flatten());
+    targets.any(|target| target["name"] == example && target["kind"][0] == "example")
 }
 
 /// The packages `bench-NAME` of the workspace, by NAME.

@@ -1,4 +1,4 @@
-//! The work around the house: `cargo xtask test` and `cargo xtask bench NAME`.
+//! The work around the house: `cargo xtask test`, `cargo xtask bench NAME` and `cargo xtask soak NAME`.
 //!
 //! Each command sets up what it needs by itself; see `tools.rs` for what is installed, and where.
 #![expect(clippy::print_stdout, reason = "a driver talks to the person who started it; no protocol is on its stdout")]
@@ -13,6 +13,7 @@ mod postgres;
 mod process;
 mod project;
 mod scratch;
+mod soak;
 mod steps;
 mod tools;
 
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   test --list                   name the steps, in the order they run
   bench NAME [ARGUMENT…]        run the benchmark in benches/NAME, in release
   bench --list                  name the benchmarks
+  soak files                    race a million reads and writes against an attacker who swaps directories, in release
 ";
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command {
         "test" => steps::test(rest),
         "bench" => bench::bench(&Project::find()?, rest),
+        "soak" => soak::soak(&Project::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)

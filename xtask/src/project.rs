@@ -28,7 +28,7 @@ impl Project {
         self.target.join("debug").join(name)
     }
 
-    /// A cargo command, run at the workspace's root by the cargo that runs us.
+    /// A cargo command, run at the workspace's root.
     pub(crate) fn cargo(&self) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root);
@@ -36,7 +36,8 @@ impl Project {
     }
 }
 
-fn cargo() -> OsString {
+/// The cargo that runs us.
+pub(crate) fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 

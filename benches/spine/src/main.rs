@@ -1,30 +1,25 @@
 //! `bench-spine`: one run on loopback that sets Mainstay's echo call, with the whole policy on, beside bare rmcp,
 //! npm's server-everything and a bare axum handler. How to read what it prints is in `benches/README.md`.
 
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark's output is its purpose")]
+#![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 mod http_bench;
 mod http_load;
 mod http_reply;
 mod message;
-mod process_cost;
 mod report;
 mod results;
-mod sample;
-mod servers;
 mod stdio_bench;
-mod stdio_load;
 mod targets;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tokio::signal::unix::{SignalKind, signal};
+use yardstick::servers::Programs;
 
 use crate::results::Results;
-use crate::servers::Programs;
 
 /// Measures the spine: HTTP and stdio, Mainstay against its peers.
 #[derive(Parser)]
@@ -62,30 +57,15 @@ struct Settings {
     peers_only: bool,
 }
 
-/// Says how far the run is, apart from the tables on stdout.
-fn progress(what: &str) {
-    eprintln!("{what}");
-}
-
 /// One thread for all of it: the generator must leave the other cores to the server.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    let mut terminate = signal(SignalKind::terminate())?;
-    // Servers end when they are dropped, so a signal must unwind this future and not merely stop the process.
-    tokio::select! {
-        outcome = run(arguments) => outcome,
-        _ = tokio::signal::ctrl_c() => bail!("interrupted"),
-        _ = terminate.recv() => bail!("terminated"),
-    }
+    yardstick::until_stopped(run(Arguments::parse())).await
 }
 
 async fn run(arguments: Arguments) -> Result<()> {
-    if arguments.rounds == 0 || !(0.1..=600.0).contains(&arguments.seconds) {
-        bail!("--rounds must be at least 1 and --seconds between 0.1 and 600");
-    }
     let settings = Settings {
-        seconds: Duration::from_secs_f64(arguments.seconds),
+        seconds: yardstick::window_length(arguments.rounds, arguments.seconds)?,
         rounds: arguments.rounds,
         skip_everything: arguments.skip_everything,
         peers_only: arguments.peers_only,
@@ -93,7 +73,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     let programs = Programs::find()?;
     let scratch = programs.scratch()?;
     let mut results = Results {
-        machine: machine(),
+        machine: yardstick::machine(),
         rounds: arguments.rounds,
         seconds_a_round: arguments.seconds,
         ..Results::default()
@@ -112,18 +92,7 @@ async fn run(arguments: Arguments) -> Result<()> {
     results.targets = targets::judge(&results);
     print!("{results}");
     if let Some(path) = arguments.json {
-        let json = serde_json::to_vec_pretty(&results)?;
-        std::fs::write(&path, json).with_context(|| format!("cannot write {}", path.display()))?;
+        yardstick::save_json(&results, &path)?;
     }
     Ok(())
-}
-
-fn machine() -> String {
-    let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = info
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
-        .map_or("unknown processor", |(_, model)| model.trim());
-    format!("{cores} cores, {model}")
 }

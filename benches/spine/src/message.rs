@@ -2,14 +2,9 @@
 
 use anyhow::{Result, bail};
 use memchr::memmem;
+use yardstick::message::{INITIALIZED, LEGACY, Numbered, PLACEHOLDER, answered_id, digits, initialize, shown};
 
 pub(crate) const MODERN: &str = "2026-07-28";
-pub(crate) const LEGACY: &str = "2025-11-25";
-
-/// Stands where the call's number goes. Ids are always as long as this, so a request is built once and only its digits
-/// change, and `Content-Length` with them stays true.
-const PLACEHOLDER: &str = "##########";
-pub(crate) const FIRST_ID: u64 = 1_000_000_000;
 
 /// How a server is spoken to over HTTP.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,18 +59,6 @@ impl Echo {
     }
 }
 
-pub(crate) fn initialize() -> String {
-    format!(
-        concat!(
-            r#"{{"jsonrpc":"2.0","id":0,"method":"initialize","params":{{"protocolVersion":"{}","#,
-            r#""capabilities":{{}},"clientInfo":{{"name":"bench-spine","version":"1"}}}}}}"#
-        ),
-        LEGACY
-    )
-}
-
-pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-
 pub(crate) fn http_initialize(port: u16) -> String {
     http_post(port, "", &initialize())
 }
@@ -105,45 +88,6 @@ fn http_post(port: u16, headers: &str, body: &str) -> String {
     )
 }
 
-/// Bytes in which only the number of the call changes from one use to the next.
-#[derive(Clone)]
-pub(crate) struct Numbered {
-    bytes: Vec<u8>,
-    at: Vec<usize>,
-}
-
-impl Numbered {
-    pub(crate) fn new(template: &str) -> Self {
-        let at = memmem::find_iter(template.as_bytes(), PLACEHOLDER).collect();
-        Self { bytes: template.as_bytes().to_vec(), at }
-    }
-
-    pub(crate) fn with(&mut self, id: u64) -> &[u8] {
-        let digits = digits(id);
-        for &at in &self.at {
-            self.bytes[at..at + digits.len()].copy_from_slice(&digits);
-        }
-        &self.bytes
-    }
-}
-
-fn digits(mut id: u64) -> [u8; PLACEHOLDER.len()] {
-    let mut digits = [b'0'; PLACEHOLDER.len()];
-    for digit in digits.iter_mut().rev() {
-        *digit += u8::try_from(id % 10).unwrap_or(0);
-        id /= 10;
-    }
-    digits
-}
-
-/// Reads the number a reply answers, or `None` for a message that answers nothing (a notification on the way).
-pub(crate) fn answered_id(reply: &[u8]) -> Option<u64> {
-    let at = memmem::find(reply, br#""id":"#)? + br#""id":"#.len();
-    let digits = reply[at..].iter().take_while(|byte| byte.is_ascii_digit());
-    let id = digits.fold(0_u64, |id, digit| id.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
-    (id >= FIRST_ID).then_some(id)
-}
-
 /// A wrong answer ends the benchmark: figures for anything but the echo mean nothing.
 pub(crate) fn check_echo(reply: &[u8], id: u64) -> Result<()> {
     const SAID: &[u8] = b"call ##########";
@@ -155,8 +99,7 @@ pub(crate) fn check_echo(reply: &[u8], id: u64) -> Result<()> {
     if right {
         return Ok(());
     }
-    let shown = String::from_utf8_lossy(&reply[..reply.len().min(600)]);
-    bail!("wrong answer to call {id}: {shown}")
+    bail!("wrong answer to call {id}: {}", shown(reply))
 }
 
 #[cfg(test)]
@@ -166,12 +109,9 @@ mod tests {
     const ECHO: Echo = Echo { tool: "echo", argument: "text" };
 
     #[test]
-    fn numbering_changes_the_digits_and_not_the_length() {
+    fn a_call_says_its_number_twice() {
         let mut call = Numbered::new(&ECHO.call(Era::Stateless));
-        let length = call.bytes.len();
-        let text = String::from_utf8(call.with(1_000_000_042).to_vec()).unwrap();
-        assert_eq!(text.len(), length);
-        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let value: serde_json::Value = serde_json::from_slice(call.with(1_000_000_042)).unwrap();
         assert_eq!(value["id"], 1_000_000_042_u64);
         assert_eq!(value["params"]["arguments"]["text"], "call 1000000042, there and back");
     }

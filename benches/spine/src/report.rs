@@ -2,15 +2,14 @@
 
 use std::fmt::{self, Display, Write};
 
-use crate::results::{
-    BARE_AXUM, BARE_RMCP, BARE_RMCP_SESSION, Cell, EVERYTHING, EVERYTHING_STDIO, MAINSTAY, MAINSTAY_SESSION,
-    MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, Results,
-};
-use crate::sample::{Ratio, Sample};
-use crate::targets::megabytes;
+use yardstick::cell::Cell;
+use yardstick::report::{disturbance, memory_table, ratio_row, table_head, table_row, target_table};
+use yardstick::target::megabytes;
 
-/// Cores. Other work on the machine that takes more than this is worth a warning.
-const DISTURBED: f64 = 0.1;
+use crate::results::{
+    BARE_AXUM, BARE_RMCP, BARE_RMCP_SESSION, EVERYTHING, EVERYTHING_STDIO, MAINSTAY, MAINSTAY_SESSION, MAINSTAY_STDIO,
+    MAINSTAY_STDIO_NEW, Results,
+};
 
 impl Display for Results {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -25,9 +24,9 @@ impl Display for Results {
         if !self.starts.is_empty() {
             self.stdio_tables(out)?;
         }
-        self.memory_table(out)?;
-        self.disturbance(out)?;
-        self.target_table(out)
+        self.memory(out)?;
+        disturbance(out, self.http.iter().chain(&self.stdio).flat_map(|cell| &cell.rounds))?;
+        target_table(out, &self.targets)
     }
 }
 
@@ -85,23 +84,8 @@ impl Results {
         Ok(())
     }
 
-    fn memory_table(&self, out: &mut impl Write) -> fmt::Result {
-        writeln!(
-            out,
-            "\n{:<52}{:>12}{:>12}{:>16}{:>12}",
-            "memory, MB", "idle RSS", "idle PSS", "loaded RSS", "loaded PSS"
-        )?;
-        for row in &self.memory {
-            writeln!(
-                out,
-                "{:<52}{:>12.1}{:>12.1}{:>16.1}{:>12.1}",
-                row.server,
-                megabytes(row.idle.rss_bytes),
-                megabytes(row.idle.pss_bytes),
-                megabytes(row.after_load.rss_bytes),
-                megabytes(row.after_load.pss_bytes),
-            )?;
-        }
+    fn memory(&self, out: &mut impl Write) -> fmt::Result {
+        memory_table(out, &self.memory)?;
         let pairs = [("mainstay serve", "server-everything"), (MAINSTAY_STDIO, EVERYTHING_STDIO)];
         for (over, under) in pairs {
             if let (Some(a), Some(b)) = (self.idle_memory(over), self.idle_memory(under)) {
@@ -112,48 +96,4 @@ impl Results {
         }
         Ok(())
     }
-
-    fn disturbance(&self, out: &mut impl Write) -> fmt::Result {
-        let rounds = || self.http.iter().chain(&self.stdio).flat_map(|cell| &cell.rounds);
-        let disturbed = rounds().filter(|sample| sample.others_cores > DISTURBED).count();
-        if disturbed > 0 {
-            let worst = rounds().map(|sample| sample.others_cores).fold(0.0, f64::max);
-            let all = rounds().count();
-            writeln!(
-                out,
-                "\nNot a quiet machine: other work disturbed {disturbed} of {all} measurements, with up to {worst:.2} cores."
-            )?;
-        }
-        Ok(())
-    }
-
-    fn target_table(&self, out: &mut impl Write) -> fmt::Result {
-        writeln!(out, "\n{:<76}{:>9}{:>10}  ", "target", "wanted", "measured")?;
-        for target in &self.targets {
-            let measured = target.measured.map_or("–".to_owned(), |measured| format!("{measured:.3}"));
-            let verdict = match target.reached {
-                Some(true) => "reached",
-                Some(false) => "not reached",
-                None => "not measured",
-            };
-            writeln!(out, "{:<76}{:>9}{measured:>10}  {verdict}", target.what, target.wanted)?;
-        }
-        Ok(())
-    }
-}
-
-fn table_head(out: &mut impl Write, title: &str) -> fmt::Result {
-    writeln!(out, "\n{title:<52}{:>12}{:>12}{:>12}{:>16}", "calls/s", "p50 µs", "p99 µs", "server CPU µs")
-}
-
-fn table_row(out: &mut impl Write, cell: &Cell) -> fmt::Result {
-    let Cell { server, median: Some(Sample { calls_per_second, p50_us, p99_us, server_cpu_us, .. }), .. } = cell else {
-        return Ok(());
-    };
-    writeln!(out, "{server:<52}{calls_per_second:>12.0}{p50_us:>12.1}{p99_us:>12.1}{server_cpu_us:>16.1}")
-}
-
-fn ratio_row(out: &mut impl Write, name: &str, ratio: Ratio) -> fmt::Result {
-    let Ratio { median, least, most } = ratio;
-    writeln!(out, "  {name:<50}{median:>12.3}  ({least:.3} to {most:.3})")
 }

@@ -1,9 +1,10 @@
 //! Everything one run has found, in the shape that `--json` writes.
 
 use serde::Serialize;
-
-use crate::process_cost::Memory;
-use crate::sample::{Ratio, Sample};
+use yardstick::cell::{Cell, MemoryRow};
+use yardstick::process_cost::Memory;
+use yardstick::sample::Ratio;
+use yardstick::target::Target;
 
 pub(crate) const MAINSTAY: &str = "mainstay";
 pub(crate) const MAINSTAY_SESSION: &str = "mainstay, session";
@@ -24,17 +25,7 @@ pub(crate) struct Results {
     pub(crate) stdio: Vec<Cell>,
     pub(crate) starts: Vec<StartRow>,
     pub(crate) memory: Vec<MemoryRow>,
-    pub(crate) targets: Vec<crate::targets::Target>,
-}
-
-/// One server under one load.
-#[derive(Serialize)]
-pub(crate) struct Cell {
-    pub(crate) server: &'static str,
-    /// Connections over HTTP, calls in flight over stdio.
-    pub(crate) at_once: usize,
-    pub(crate) median: Option<Sample>,
-    pub(crate) rounds: Vec<Sample>,
+    pub(crate) targets: Vec<Target>,
 }
 
 #[derive(Serialize)]
@@ -42,30 +33,6 @@ pub(crate) struct StartRow {
     pub(crate) server: String,
     pub(crate) median_ms: f64,
     pub(crate) starts_ms: Vec<f64>,
-}
-
-#[derive(Serialize)]
-pub(crate) struct MemoryRow {
-    pub(crate) server: String,
-    pub(crate) idle: Memory,
-    pub(crate) after_load: Memory,
-}
-
-impl Cell {
-    pub(crate) fn new(server: &'static str, at_once: usize) -> Self {
-        Self { server, at_once, median: None, rounds: Vec::new() }
-    }
-
-    pub(crate) fn push(&mut self, sample: Sample) {
-        self.rounds.push(sample);
-        self.median = Some(Sample::median(&self.rounds));
-    }
-
-    /// Calls per second of one server over another's; `None` when either was left out of this run.
-    pub(crate) fn ratio(cells: &[Self], over: &str, under: &str, at_once: usize) -> Option<Ratio> {
-        let find = |server: &str| cells.iter().find(|cell| cell.server == server && cell.at_once == at_once);
-        Some(Ratio::of_rates(&find(over)?.rounds, &find(under)?.rounds))
-    }
 }
 
 impl Results {

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tokio::process::Command;
-use tokio::time::{sleep, sleep_until};
+use tokio::time::sleep;
+use yardstick::cell::{Cell, MemoryRow};
+use yardstick::process_cost::Memory;
+use yardstick::sample::median;
+use yardstick::servers::Programs;
+use yardstick::stdio::{Load, MOST_IN_FLIGHT, StdioServer};
+use yardstick::{SETTLE, progress};
 
-use crate::http_bench::{SETTLE, everything_echo, mainstay_directories, mainstay_echo};
-use crate::http_load::Window;
-use crate::message::Echo;
-use crate::process_cost::{Memory, ProcessorTime};
-use crate::results::{Cell, EVERYTHING_STDIO, MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, MemoryRow, StartRow};
-use crate::sample::{Sample, median};
-use crate::servers::{Programs, command};
-use crate::stdio_load::{MOST_IN_FLIGHT, StdioServer};
-use crate::{Settings, progress};
+use crate::Settings;
+use crate::http_bench::{everything, everything_echo, mainstay, mainstay_echo};
+use crate::message::{self, Era};
+use crate::results::{EVERYTHING_STDIO, MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, StartRow};
 
 const IN_FLIGHT: [usize; 2] = [1, MOST_IN_FLIGHT];
-const WARM_UP: Duration = Duration::from_millis(500);
 /// Starts of each server; a few more than rounds, because one start is one number.
 const STARTS: usize = 11;
 
@@ -45,27 +45,36 @@ impl Contender {
         }
     }
 
-    fn echo(self) -> Echo {
-        match self {
+    fn load(self) -> Load {
+        let echo = match self {
             Self::Mainstay | Self::MainstayNew => mainstay_echo(),
             Self::Everything => everything_echo(),
-        }
+        };
+        Load::new(&[echo.call(Era::Session)], message::check_echo)
     }
 
     fn command(self, programs: &Programs, scratch: &Path, start: usize) -> Result<Command> {
-        let directory = match self {
-            Self::Everything => return programs.everything("stdio"),
-            Self::Mainstay => "stdio".to_owned(),
-            Self::MainstayNew => format!("stdio-{start}"),
-        };
-        let mut mainstay = command(&programs.own("mainstay")?);
-        mainstay.arg("stdio").args(mainstay_directories(scratch, &directory)?).env("XDG_CONFIG_HOME", scratch);
-        Ok(mainstay)
+        match self {
+            Self::Everything => everything(programs, "stdio"),
+            Self::Mainstay => mainstay(programs, "stdio", scratch, "stdio"),
+            Self::MainstayNew => mainstay(programs, "stdio", scratch, &format!("stdio-{start}")),
+        }
     }
 
     async fn start(self, programs: &Programs, scratch: &Path, start: usize) -> Result<(StdioServer, Duration)> {
-        let command = self.command(programs, scratch, start)?;
-        StdioServer::start(self.name(), command, self.echo(), scratch).await
+        StdioServer::start(self.name(), self.command(programs, scratch, start)?, scratch).await
+    }
+}
+
+/// A server and the calls made to it.
+struct Loaded {
+    server: StdioServer,
+    load: Load,
+}
+
+impl Loaded {
+    fn name(&self) -> &'static str {
+        self.server.server.name
     }
 }
 
@@ -83,8 +92,9 @@ pub(crate) async fn run(programs: &Programs, scratch: &Path, settings: &Settings
     let mut servers = Vec::new();
     for contender in contenders {
         let (mut server, _) = contender.start(programs, scratch, 0).await?;
-        server.call_once().await?;
-        servers.push(server);
+        let mut load = contender.load();
+        server.call_once(&mut load).await?;
+        servers.push(Loaded { server, load });
     }
     sleep(SETTLE).await;
     let idle = memory(&servers)?;
@@ -94,7 +104,7 @@ pub(crate) async fn run(programs: &Programs, scratch: &Path, settings: &Settings
     let memory = servers
         .iter()
         .zip(idle.into_iter().zip(loaded))
-        .map(|(server, (idle, after_load))| MemoryRow { server: server.server.name.to_owned(), idle, after_load })
+        .map(|(loaded, (idle, after_load))| MemoryRow { server: loaded.name().to_owned(), idle, after_load })
         .collect();
     Ok(StdioResults { cells, starts, memory })
 }
@@ -124,11 +134,11 @@ async fn measure_starts(contenders: &[Contender], programs: &Programs, scratch: 
         .collect())
 }
 
-async fn run_rounds(servers: &mut [StdioServer], settings: &Settings) -> Result<Vec<Cell>> {
+async fn run_rounds(servers: &mut [Loaded], settings: &Settings) -> Result<Vec<Cell>> {
     let mut cells = Vec::new();
     for in_flight in IN_FLIGHT {
         for server in servers.iter() {
-            cells.push(Cell::new(server.server.name, in_flight));
+            cells.push(Cell::new(server.name(), in_flight));
         }
     }
     for round in 0..settings.rounds {
@@ -136,7 +146,8 @@ async fn run_rounds(servers: &mut [StdioServer], settings: &Settings) -> Result<
         for (at, in_flight) in IN_FLIGHT.into_iter().enumerate() {
             for turn in 0..servers.len() {
                 let turn = (turn + round) % servers.len();
-                let sample = measure(&mut servers[turn], in_flight, settings.seconds).await?;
+                let Loaded { server, load } = &mut servers[turn];
+                let sample = server.measure(load, in_flight, settings.seconds).await?;
                 cells[at * servers.len() + turn].push(sample);
             }
         }
@@ -144,19 +155,6 @@ async fn run_rounds(servers: &mut [StdioServer], settings: &Settings) -> Result<
     Ok(cells)
 }
 
-async fn measure(server: &mut StdioServer, in_flight: usize, length: Duration) -> Result<Sample> {
-    let pid = server.server.pid;
-    let window = Window::after(WARM_UP, length);
-    let cost = async {
-        sleep_until(window.from.into()).await;
-        let before = ProcessorTime::now(pid)?;
-        sleep_until(window.until.into()).await;
-        anyhow::Ok((before, ProcessorTime::now(pid)?))
-    };
-    let (mut latencies, (before, after)) = tokio::try_join!(server.drive(in_flight, window), cost)?;
-    Ok(latencies.sample(window.length(), before, after))
-}
-
-fn memory(servers: &[StdioServer]) -> Result<Vec<Memory>> {
-    servers.iter().map(|server| Memory::of(server.server.pid)).collect()
+fn memory(servers: &[Loaded]) -> Result<Vec<Memory>> {
+    servers.iter().map(|loaded| Memory::of(loaded.server.server.pid)).collect()
 }

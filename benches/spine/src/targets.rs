@@ -1,32 +1,11 @@
-//! What the spine has promised, held against what this run has measured. Nothing here fails the run: figures depend on
-//! the machine, and whoever reads them judges.
+//! What the spine has promised, held against what this run has measured.
 
-use serde::Serialize;
+use yardstick::cell::Cell;
+use yardstick::target::{Target, megabytes};
 
-use crate::results::{
-    BARE_RMCP, Cell, EVERYTHING, MAINSTAY, MAINSTAY_SESSION, MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, Results,
-};
+use crate::results::{BARE_RMCP, EVERYTHING, MAINSTAY, MAINSTAY_SESSION, MAINSTAY_STDIO, MAINSTAY_STDIO_NEW, Results};
 
 const MOST_IDLE_MEGABYTES: f64 = 35.0;
-
-#[derive(Serialize)]
-pub(crate) struct Target {
-    pub(crate) what: String,
-    pub(crate) wanted: String,
-    /// `None` when a server the target speaks of was left out of the run.
-    pub(crate) measured: Option<f64>,
-    pub(crate) reached: Option<bool>,
-}
-
-impl Target {
-    fn at_least(what: String, least: f64, measured: Option<f64>) -> Self {
-        Self { what, wanted: format!("≥ {least}"), measured, reached: measured.map(|measured| measured >= least) }
-    }
-
-    fn at_most(what: String, most: f64, measured: Option<f64>) -> Self {
-        Self { what, wanted: format!("≤ {most}"), measured, reached: measured.map(|measured| measured <= most) }
-    }
-}
 
 pub(crate) fn judge(results: &Results) -> Vec<Target> {
     let mut targets = Vec::new();
@@ -71,12 +50,4 @@ pub(crate) fn judge(results: &Results) -> Vec<Target> {
         ));
     }
     targets
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a process does not reach the 8 petabytes from which on it would lose a byte"
-)]
-pub(crate) fn megabytes(bytes: u64) -> f64 {
-    bytes as f64 / 1e6
 }

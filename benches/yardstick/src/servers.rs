@@ -12,55 +12,67 @@ use tokio::process::{Child, Command};
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Where the programs are.
-pub(crate) struct Programs {
+pub struct Programs {
     beside: PathBuf,
     node: PathBuf,
-    everything: Option<PathBuf>,
 }
 
 impl Programs {
     /// Our own stand beside this program; those of npm under `$BENCH_TOOLS`, else on the `PATH`.
-    pub(crate) fn find() -> Result<Self> {
+    pub fn find() -> Result<Self> {
         let exe = std::env::current_exe().context("cannot tell where this program lies")?;
         let beside = exe.parent().context("this program has no directory")?;
-        Ok(Self {
-            beside: beside.to_owned(),
-            node: find_tool("node").unwrap_or_else(|| "node".into()),
-            everything: find_tool("mcp-server-everything"),
-        })
+        Ok(Self { beside: beside.to_owned(), node: find_tool("node").unwrap_or_else(|| "node".into()) })
     }
 
-    pub(crate) fn own(&self, name: &str) -> Result<PathBuf> {
+    pub fn beside(&self) -> &Path {
+        &self.beside
+    }
+
+    pub fn own(&self, name: &str) -> Result<PathBuf> {
         let path = self.beside.join(name);
         if !path.is_file() {
-            bail!("{} is missing: build it with `cargo build --release -p mainstay -p bench-spine`", path.display());
+            bail!("{} is missing: `cargo xtask bench` builds it", path.display());
         }
         Ok(path)
     }
 
+    /// Mainstay with a data directory and a workspace of its own, and no configuration but its defaults.
+    pub fn mainstay(&self, transport: &str, data: &Path, workspace: &Path) -> Result<Command> {
+        std::fs::create_dir_all(data)?;
+        std::fs::create_dir_all(workspace)?;
+        let mut mainstay = command(&self.own("mainstay")?);
+        mainstay.arg(transport).arg("--data-dir").arg(data).arg("--workspace").arg(workspace);
+        mainstay.env("XDG_CONFIG_HOME", data);
+        Ok(mainstay)
+    }
+
     /// A directory on the disk the binaries are on: `/tmp` is memory on many machines, where a durable audit is free.
-    pub(crate) fn scratch(&self) -> Result<TempDir> {
+    pub fn scratch(&self) -> Result<TempDir> {
         tempfile::Builder::new()
-            .prefix("bench-spine-")
+            .prefix("bench-scratch-")
             .tempdir_in(&self.beside)
             .context("cannot make a directory beside this program")
     }
 
     /// Run by the Node we found rather than through its `#!` line, which would take whatever Node the `PATH` has.
-    pub(crate) fn everything(&self, transport: &str) -> Result<Command> {
-        let script = self.everything.as_ref().context(
-            "mcp-server-everything is neither under $BENCH_TOOLS nor on the PATH; give --skip-everything to go without it",
-        )?;
+    pub fn npm(&self, name: &str) -> Result<Command> {
         let mut command = command(&self.node);
-        command.arg(script).arg(transport);
+        command.arg(tool(name)?);
         Ok(command)
     }
 }
 
+/// A program under `$BENCH_TOOLS`, else on the `PATH`.
+pub fn tool(name: &str) -> Result<PathBuf> {
+    find_tool(name).with_context(|| format!("{name} is neither under $BENCH_TOOLS nor on the PATH"))
+}
+
 fn find_tool(name: &str) -> Option<PathBuf> {
     let tools = std::env::var_os("BENCH_TOOLS").map(PathBuf::from);
-    let under_tools =
-        tools.iter().flat_map(|tools| ["node_modules/.bin", "npm/node_modules/.bin", "bin"].map(|sub| tools.join(sub)));
+    let under_tools = tools.iter().flat_map(|tools| {
+        ["node_modules/.bin", "npm/node_modules/.bin", "cargo/bin", "bin"].map(|sub| tools.join(sub))
+    });
     let path = std::env::var_os("PATH").unwrap_or_default();
     under_tools
         .chain(std::env::split_paths(&path))
@@ -72,7 +84,7 @@ fn find_tool(name: &str) -> Option<PathBuf> {
     clippy::disallowed_methods,
     reason = "a benchmark starts the servers it measures: there is no tool call here for the sandbox to confine"
 )]
-pub(crate) fn command(program: &Path) -> Command {
+pub fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     command.kill_on_drop(true);
     // Settings meant for this program must not reach the servers, which read variables of the same prefix.
@@ -85,16 +97,16 @@ pub(crate) fn command(program: &Path) -> Command {
 }
 
 /// A running server; dropping it ends the process.
-pub(crate) struct Server {
-    pub(crate) name: &'static str,
-    pub(crate) child: Child,
-    pub(crate) pid: u32,
+pub struct Server {
+    pub name: &'static str,
+    pub child: Child,
+    pub pid: u32,
     log: PathBuf,
 }
 
 impl Server {
     /// What the server writes to stderr goes to a file, so that nobody has to keep up with it and a failure can show it.
-    pub(crate) fn start(name: &'static str, mut command: Command, scratch: &Path) -> Result<Self> {
+    pub fn start(name: &'static str, mut command: Command, scratch: &Path) -> Result<Self> {
         let log = scratch.join(format!("{}.log", name.replace([' ', ','], "-")));
         let child = command.stderr(File::create(&log)?).spawn().with_context(|| format!("cannot start {name}"))?;
         let pid = child.id().with_context(|| format!("{name} has no id"))?;
@@ -103,7 +115,7 @@ impl Server {
 
     /// Starts a server that listens on a port of our choosing and waits until it accepts connections. The port is
     /// chosen here and not read from the server's words, which differ from one server to the next.
-    pub(crate) async fn start_listening(
+    pub async fn start_listening(
         name: &'static str,
         scratch: &Path,
         command: impl FnOnce(u16) -> Result<Command>,
@@ -125,7 +137,7 @@ impl Server {
         Ok((server, port))
     }
 
-    pub(crate) fn last_words(&self) -> String {
+    pub fn last_words(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")

@@ -9,38 +9,48 @@ use serde::Serialize;
 const TICKS_PER_SECOND: f64 = 100.0;
 
 #[derive(Clone, Copy, Debug, Serialize)]
-pub(crate) struct Memory {
+pub struct Memory {
     /// Everything resident, pages shared with other processes included.
-    pub(crate) rss_bytes: u64,
+    pub rss_bytes: u64,
     /// The same with shared pages divided among those who share them.
-    pub(crate) pss_bytes: u64,
+    pub pss_bytes: u64,
+    /// The most that was ever resident.
+    pub peak_bytes: u64,
 }
 
 impl Memory {
-    pub(crate) fn of(pid: u32) -> Result<Self> {
-        let path = format!("/proc/{pid}/smaps_rollup");
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-        let kibibytes = |key: &str| -> Result<u64> {
-            text.lines()
-                .find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
-                .with_context(|| format!("{path} has no {key}"))?
-                .parse()
-                .with_context(|| format!("{path}: {key} is not a number"))
-        };
-        Ok(Self { rss_bytes: kibibytes("Rss:")? * 1024, pss_bytes: kibibytes("Pss:")? * 1024 })
+    pub fn of(pid: u32) -> Result<Self> {
+        let rollup = format!("/proc/{pid}/smaps_rollup");
+        Ok(Self {
+            rss_bytes: bytes(&rollup, "Rss:")?,
+            pss_bytes: bytes(&rollup, "Pss:")?,
+            peak_bytes: bytes(&format!("/proc/{pid}/status"), "VmHWM:")?,
+        })
     }
+}
+
+/// The value of a line such as `Rss:  1234 kB`.
+fn bytes(path: &str, key: &str) -> Result<u64> {
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
+    let kibibytes: u64 = text
+        .lines()
+        .find_map(|line| line.strip_prefix(key)?.split_whitespace().next())
+        .with_context(|| format!("{path} has no {key}"))?
+        .parse()
+        .with_context(|| format!("{path}: {key} is not a number"))?;
+    Ok(kibibytes * 1024)
 }
 
 /// Processor time spent so far, in seconds: by the server, by this program, and by everything on the machine.
 #[derive(Clone, Copy)]
-pub(crate) struct ProcessorTime {
+pub struct ProcessorTime {
     server: f64,
     generator: f64,
     machine: f64,
 }
 
 impl ProcessorTime {
-    pub(crate) fn now(server: u32) -> Result<Self> {
+    pub fn now(server: u32) -> Result<Self> {
         Ok(Self {
             server: of_process(&format!("/proc/{server}/stat"))?,
             generator: of_process("/proc/self/stat")?,
@@ -48,12 +58,12 @@ impl ProcessorTime {
         })
     }
 
-    pub(crate) fn server_since(self, earlier: Self) -> f64 {
+    pub fn server_since(self, earlier: Self) -> f64 {
         self.server - earlier.server
     }
 
     /// What neither the server nor this program used: other people's work, which disturbs the figures.
-    pub(crate) fn others_since(self, earlier: Self) -> f64 {
+    pub fn others_since(self, earlier: Self) -> f64 {
         let ours = self.server_since(earlier) + self.generator - earlier.generator;
         (self.machine - earlier.machine - ours).max(0.0)
     }

@@ -1,31 +1,49 @@
 //! What one measurement yields, and how the rounds of a cell become one figure.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
 use crate::process_cost::ProcessorTime;
 
+/// When a measurement begins and ends; what comes before it warms the server up and is not counted.
+#[derive(Clone, Copy)]
+pub struct Window {
+    pub from: Instant,
+    pub until: Instant,
+}
+
+impl Window {
+    pub fn after(warm_up: Duration, length: Duration) -> Self {
+        let from = Instant::now() + warm_up;
+        Self { from, until: from + length }
+    }
+
+    pub fn length(self) -> Duration {
+        self.until - self.from
+    }
+}
+
 /// Latencies in nanoseconds; four bytes reach four seconds, and a slower call counts as that.
 #[derive(Default)]
-pub(crate) struct Latencies(Vec<u32>);
+pub struct Latencies(Vec<u32>);
 
 impl Latencies {
     /// With room enough that recording hardly ever allocates.
-    pub(crate) fn with_room() -> Self {
+    pub fn with_room() -> Self {
         Self(Vec::with_capacity(64 * 1024))
     }
 
-    pub(crate) fn record(&mut self, latency: Duration) {
+    pub fn record(&mut self, latency: Duration) {
         self.0.push(u32::try_from(latency.as_nanos()).unwrap_or(u32::MAX));
     }
 
-    pub(crate) fn extend(&mut self, other: Self) {
+    pub fn extend(&mut self, other: Self) {
         self.0.extend(other.0);
     }
 
     /// Sums up a window of `length`, at whose ends the processor time was read.
-    pub(crate) fn sample(&mut self, length: Duration, before: ProcessorTime, after: ProcessorTime) -> Sample {
+    pub fn sample(&mut self, length: Duration, before: ProcessorTime, after: ProcessorTime) -> Sample {
         let calls = f64::from(u32::try_from(self.0.len()).unwrap_or(u32::MAX));
         let seconds = length.as_secs_f64();
         Sample {
@@ -50,18 +68,18 @@ impl Latencies {
 
 /// One round of one cell.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Sample {
-    pub(crate) calls_per_second: f64,
-    pub(crate) p50_us: f64,
-    pub(crate) p99_us: f64,
+pub struct Sample {
+    pub calls_per_second: f64,
+    pub p50_us: f64,
+    pub p99_us: f64,
     /// Processor time the server spent on a call.
-    pub(crate) server_cpu_us: f64,
+    pub server_cpu_us: f64,
     /// Cores kept busy by neither the server nor the generator.
-    pub(crate) others_cores: f64,
+    pub others_cores: f64,
 }
 
 impl Sample {
-    pub(crate) fn median(rounds: &[Self]) -> Self {
+    pub fn median(rounds: &[Self]) -> Self {
         let of = |figure: fn(&Self) -> f64| median(rounds.iter().map(figure).collect());
         Self {
             calls_per_second: of(|sample| sample.calls_per_second),
@@ -73,7 +91,7 @@ impl Sample {
     }
 }
 
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
+pub fn median(mut figures: Vec<f64>) -> f64 {
     figures.sort_by(f64::total_cmp);
     match figures.len() {
         0 => f64::NAN,
@@ -84,14 +102,14 @@ pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
 
 /// A ratio is taken within each round, where both sides met the same machine, and the median of those is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Ratio {
-    pub(crate) median: f64,
-    pub(crate) least: f64,
-    pub(crate) most: f64,
+pub struct Ratio {
+    pub median: f64,
+    pub least: f64,
+    pub most: f64,
 }
 
 impl Ratio {
-    pub(crate) fn of_pairs(over: &[f64], under: &[f64]) -> Self {
+    pub fn of_pairs(over: &[f64], under: &[f64]) -> Self {
         let ratios: Vec<f64> = over.iter().zip(under).map(|(a, b)| a / b).collect();
         Self {
             least: ratios.iter().copied().fold(f64::INFINITY, f64::min),
@@ -100,7 +118,7 @@ impl Ratio {
         }
     }
 
-    pub(crate) fn of_rates(over: &[Sample], under: &[Sample]) -> Self {
+    pub fn of_rates(over: &[Sample], under: &[Sample]) -> Self {
         let rates = |rounds: &[Sample]| -> Vec<f64> { rounds.iter().map(|sample| sample.calls_per_second).collect() };
         Self::of_pairs(&rates(over), &rates(under))
     }

@@ -1,0 +1,108 @@
+//! A heat: the contenders take turns at the same deed, round after round, and only one is under load at a time.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use yardstick::cell::Cell;
+use yardstick::process_cost::ProcessorTime;
+use yardstick::sample::{Latencies, Sample, Window};
+use yardstick::stdio::Load;
+
+use crate::contender::Field;
+
+pub(crate) const PLAIN_SPAWN: &str = "plain spawn and wait";
+
+/// Between two contenders, so that the one before has finished what it puts off (garbage, group commits).
+const BREATH: Duration = Duration::from_millis(100);
+
+pub(crate) struct Heat {
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    runner: Runner,
+    cell: Cell,
+}
+
+enum Runner {
+    Server { at: usize, load: Load },
+    Spawn,
+}
+
+impl Heat {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new() }
+    }
+
+    /// Enters the contender of that name with what `load` makes of it, if it takes part.
+    pub(crate) fn enter(
+        &mut self,
+        field: &Field,
+        name: &'static str,
+        at_once: usize,
+        load: impl FnOnce(&crate::contender::Contender) -> Result<Load>,
+    ) -> Result<()> {
+        if let Some(at) = field.find(name) {
+            let load = load(&field.contenders[at])?;
+            let cell = Cell::new(name, at_once);
+            self.entries.push(Entry { runner: Runner::Server { at, load }, cell });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn enter_plain_spawn(&mut self) {
+        self.entries.push(Entry { runner: Runner::Spawn, cell: Cell::new(PLAIN_SPAWN, 1) });
+    }
+
+    pub(crate) async fn round(&mut self, field: &mut Field, round: usize, length: Duration) -> Result<()> {
+        let count = self.entries.len();
+        for turn in 0..count {
+            // Each round begins with another one, so that nobody always runs after the same.
+            let Entry { runner, cell } = &mut self.entries[(turn + round) % count];
+            let sample = match runner {
+                Runner::Server { at, load } => field.contenders[*at].server.measure(load, cell.at_once, length).await?,
+                Runner::Spawn => spawn_plainly(length)?,
+            };
+            cell.push(sample);
+            tokio::time::sleep(BREATH).await;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn into_cells(self) -> Vec<Cell> {
+        self.entries.into_iter().map(|entry| entry.cell).collect()
+    }
+}
+
+/// Starts `true` and waits for its end, over and over, with nothing in between.
+fn spawn_plainly(length: Duration) -> Result<Sample> {
+    let mut latencies = Latencies::with_room();
+    let this = std::process::id();
+    let before = ProcessorTime::now(this)?;
+    let window = Window::after(Duration::ZERO, length);
+    let mut started = Instant::now();
+    while started < window.until {
+        spawn_once()?;
+        let ended = Instant::now();
+        if ended <= window.until {
+            latencies.record(ended - started);
+        }
+        started = ended;
+    }
+    Ok(latencies.sample(window.length(), before, ProcessorTime::now(this)?))
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the start outside of any sandbox, with which the sandboxed one is compared"
+)]
+fn spawn_once() -> Result<()> {
+    let mut command = std::process::Command::new("true");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let status = command.status().context("`true` could not be started")?;
+    if !status.success() {
+        bail!("`true` ended with {status}");
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! What was promised of the workspace, held against what this run has measured.
+
+use yardstick::cell::{Cell, MemoryRow};
+use yardstick::target::{Target, megabytes};
+
+use crate::calls::IN_FLIGHT;
+use crate::contender::{FILESYSTEM, MAINSTAY, MAINSTAY_SMALL};
+use crate::grep::{self, RIPGREP};
+use crate::heat::PLAIN_SPAWN;
+use crate::results::Results;
+use crate::timing::Timing;
+
+const READS: f64 = 5.0;
+const SEARCHES: f64 = 1.3;
+const MEMORY: f64 = 1.0 / 3.0;
+const COMMANDS: f64 = 4.0;
+
+pub(crate) fn judge(results: &Results) -> Vec<Target> {
+    let mut targets = Vec::new();
+    for reads in &results.reads {
+        for in_flight in IN_FLIGHT {
+            let ratio = Cell::ratio(&reads.cells, MAINSTAY, FILESYSTEM, in_flight);
+            targets.push(Target::at_least(
+                format!("reads per second of {} bytes, {in_flight} in flight, / {FILESYSTEM}", reads.bytes),
+                READS,
+                ratio.map(|ratio| ratio.median),
+            ));
+        }
+    }
+    for (what, ..) in grep::names() {
+        let ratio = Timing::ratio(&results.searches, &what, MAINSTAY, RIPGREP);
+        let what = format!("time of a search, {what}, / {RIPGREP}");
+        targets.push(Target::at_most(what, SEARCHES, ratio.map(|ratio| ratio.median)));
+    }
+    for (when, figure) in [("idle", idle as fn(&MemoryRow) -> u64), ("at its peak", peak)] {
+        let what = format!("memory (RSS) {when}, / {FILESYSTEM}");
+        let mut target = Target::at_most(what, MEMORY, memory_ratio(results, figure));
+        "≤ 1/3".clone_into(&mut target.wanted);
+        targets.push(target);
+    }
+    let ratio = Cell::ratio(&results.commands, PLAIN_SPAWN, MAINSTAY_SMALL, 1);
+    let what = format!("time of a sandboxed `true` / {PLAIN_SPAWN}");
+    targets.push(Target::at_most(what, COMMANDS, ratio.map(|ratio| ratio.median)));
+    targets
+}
+
+pub(crate) fn idle(row: &MemoryRow) -> u64 {
+    row.idle.rss_bytes
+}
+
+pub(crate) fn peak(row: &MemoryRow) -> u64 {
+    row.after_load.peak_bytes
+}
+
+/// Ours over server-filesystem's.
+pub(crate) fn memory_ratio(results: &Results, figure: fn(&MemoryRow) -> u64) -> Option<f64> {
+    let of = |server: &str| results.memory.iter().find(|row| row.server == server).map(figure).map(megabytes);
+    Some(of(MAINSTAY)? / of(FILESYSTEM)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(who: &'static str, rounds_ms: &[f64]) -> Timing {
+        let mut timing = Timing::new("regex, small files", who);
+        timing.rounds_ms.extend(rounds_ms);
+        timing
+    }
+
+    #[test]
+    fn what_was_left_out_of_a_run_is_not_judged() {
+        let targets = judge(&Results::default());
+        assert!(targets.iter().all(|target| target.measured.is_none() && target.reached.is_none()));
+    }
+
+    #[test]
+    fn a_search_slower_than_promised_does_not_reach_its_target() {
+        let searches = vec![timing(MAINSTAY, &[14.0, 15.0]), timing(RIPGREP, &[10.0, 10.0])];
+        let results = Results { searches, ..Results::default() };
+        let judged: Vec<_> = judge(&results).into_iter().filter_map(|target| target.reached).collect();
+        assert_eq!(judged, [false]);
+    }
+}
