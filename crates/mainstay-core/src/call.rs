@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Asked, Error, Kind, Result};
+use crate::schema::Validator;
 use crate::{
     Answer, Caller, Clock, Contents, Event, Level, Note, PromptReply, Question, Quiet, Reply, Sink, SystemClock, new_id,
 };
@@ -48,6 +49,8 @@ pub struct Answers {
 
 pub struct Call {
     pub target: Target,
+    /// A schema the arguments have to fit besides the target's own: a dialect may take less than a tool does.
+    pub narrowed: Option<Arc<Validator>>,
     pub caller: Arc<Caller>,
     /// Unique for each call; in the log, the audit and the metrics' exemplars.
     pub request_id: Arc<str>,
@@ -64,6 +67,7 @@ impl Call {
     pub fn new(target: Target, caller: Arc<Caller>) -> Self {
         Self {
             target,
+            narrowed: None,
             caller,
             request_id: new_id().into(),
             session: None,
@@ -100,7 +104,8 @@ impl Context {
             caller: call.caller.clone(),
             request_id: call.request_id.clone(),
             session: call.session.clone(),
-            cancel: call.cancel.clone(),
+            // One of its own: the road cancels it too, when the call is cut off.
+            cancel: call.cancel.child_token(),
             clock,
             answers: Arc::new(std::mem::take(&mut call.answers)),
             sink: call.sink.clone(),

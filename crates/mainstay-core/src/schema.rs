@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -59,7 +61,32 @@ pub struct Problem {
     pub path: String,
     /// The keyword of the schema that was broken: `required`, `type`, `minimum` …
     pub rule: String,
+    /// The member that is missing, or one too many: `path` leads only to the object it is missing from.
+    pub property: Option<String>,
     pub reason: String,
+}
+
+impl Problem {
+    fn of(error: &ValidationError<'_>) -> Self {
+        Self {
+            path: error.instance_path().to_string(),
+            rule: error.kind().keyword().to_owned(),
+            property: property(error.kind()).map(shorten),
+            reason: shorten(error.to_string()),
+        }
+    }
+}
+
+fn property(kind: &ValidationErrorKind) -> Option<String> {
+    if let ValidationErrorKind::Required { property } = kind {
+        return property.as_str().map(str::to_owned);
+    }
+    if let ValidationErrorKind::AdditionalProperties { unexpected }
+    | ValidationErrorKind::UnevaluatedProperties { unexpected } = kind
+    {
+        return unexpected.first().cloned();
+    }
+    None
 }
 
 impl fmt::Display for Problem {
@@ -84,16 +111,25 @@ impl Validator {
         if self.0.is_valid(args) {
             return Ok(());
         }
-        let problems: Vec<Problem> = self
-            .0
-            .iter_errors(args)
-            .map(|error| Problem {
-                path: error.instance_path().to_string(),
-                rule: error.kind().keyword().to_owned(),
-                reason: shorten(error.to_string()),
-            })
-            .collect();
+        let problems: Vec<Problem> = self.0.iter_errors(args).map(|error| Problem::of(&error)).collect();
         Err(refusal(&problems))
+    }
+}
+
+/// Writes `50` for `50.0`: JSON Schema knows one integer in two spellings, and a type that is read from it only one.
+pub fn spell_integers(value: &mut Value) {
+    /// Up to here every whole number has a spelling of its own.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0 && float.abs() <= EXACT);
+            if let Some(whole) = whole.and_then(|float| format!("{float:.0}").parse::<i64>().ok()) {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(spell_integers),
+        Value::Object(members) => members.values_mut().for_each(spell_integers),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
 
@@ -104,8 +140,16 @@ pub fn refusal(problems: &[Problem]) -> Error {
         [one] => format!("The arguments are not valid. {one}"),
         many => format!("The arguments are not valid ({} problems).\n- {}", many.len(), many.join("\n- ")),
     };
-    let data: Vec<Value> =
-        problems.iter().map(|p| json!({"path": p.path, "rule": p.rule, "reason": p.reason})).collect();
+    let data: Vec<Value> = problems
+        .iter()
+        .map(|problem| {
+            let mut data = json!({"path": problem.path, "rule": problem.rule, "reason": problem.reason});
+            if let Some(property) = &problem.property {
+                data["property"] = json!(property);
+            }
+            data
+        })
+        .collect();
     Error::invalid(public).with_data(json!({ "problems": data }))
 }
 
@@ -165,6 +209,26 @@ mod tests {
         for args in [json!(null), json!([]), json!("x"), json!(1)] {
             assert_eq!(problems(&args).len(), 1, "{args}");
         }
+    }
+
+    #[test]
+    fn a_member_that_is_missing_or_one_too_many_is_named_as_it_is_spelled() {
+        let named = |args: Value| {
+            let error = Validator::new(&of_args::<Args>()).unwrap().check(&args).unwrap_err();
+            error.data.unwrap()["problems"][0]["property"].clone()
+        };
+        assert_eq!(named(json!({})), "path");
+        let odd = "it's \"odd\", isn't it";
+        assert_eq!(named(json!({"path": "a", odd: 1})), odd);
+        assert_eq!(named(json!({"path": 1})), Value::Null);
+    }
+
+    #[test]
+    fn an_integer_spelled_as_a_fraction_becomes_one_and_a_fraction_stays() {
+        let mut value = json!({"a": 50.0, "b": [-0.0, -7.0, 1.5, 1e300, 9_007_199_254_740_992.0], "c": "50.0", "d": 3});
+        spell_integers(&mut value);
+        let expected = json!({"a": 50, "b": [0, -7, 1.5, 1e300, 9_007_199_254_740_992_i64], "c": "50.0", "d": 3});
+        assert_eq!(value, expected);
     }
 
     #[test]

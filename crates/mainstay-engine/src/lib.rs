@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use mainstay_core::{Call, Clock, Context, Event, Registry, Result, ToolInfo};
+use mainstay_core::{Call, Caller, Clock, Context, Event, Registry, Result, ToolInfo};
 use mainstay_store::Store;
 
 pub use events::Events;
@@ -45,10 +45,12 @@ struct Parts {
 }
 
 impl Engine {
-    pub fn new(settings: EngineSettings, registry: Registry, store: Store, clock: Arc<dyn Clock>) -> Self {
+    /// Fails if a setting names a tool that the registry does not have.
+    pub fn new(settings: EngineSettings, registry: Registry, store: Store, clock: Arc<dyn Clock>) -> Result<Self> {
+        let settings = settings.resolved(&registry)?;
         let events = Events::default();
         let announcer = events.clone();
-        Self(Arc::new(Parts {
+        Ok(Self(Arc::new(Parts {
             gate: Gate::new(&settings),
             rate: RateLimits::new(&settings.rate),
             consent: ConsentPolicy::new(settings.consent.clone()),
@@ -60,9 +62,10 @@ impl Engine {
             metrics: Metrics::default(),
             events,
             announce: Arc::new(move |event| announcer.publish(event)),
-        }))
+        })))
     }
 
+    /// The settings in force, with every tool under the name it is listed by.
     pub fn settings(&self) -> &EngineSettings {
         &self.0.settings
     }
@@ -98,6 +101,11 @@ impl Engine {
     /// Whether a call of this tool waits for a person first.
     pub fn asks_first(&self, tool: &ToolInfo) -> bool {
         self.consent().needed(&tool.listed, tool.effect)
+    }
+
+    /// Counts a look at a list, named by its method, like a call: a list costs work, too.
+    pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
+        self.rate().admit(caller, method)
     }
 
     /// A share of the calls for one new connection.

@@ -54,6 +54,7 @@ impl Engine {
         args_digest: &str,
         record: &mut Record,
     ) -> Result<Outcome> {
+        call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
         deed.check(&args)?;
         deed.scopes().try_for_each(|effect| scope::allow(&call.caller, effect))?;
         self.rate().admit(&call.caller, deed.label())?;
@@ -112,7 +113,11 @@ impl Engine {
         match self.within(context, deadline, work).await {
             Ok(Ok(result)) => Ran::ToItsEnd(result),
             Ok(Err(panic)) => Ran::ToItsEnd(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
-            Err(error) => Ran::CutOff(error),
+            Err(error) => {
+                // What goes on elsewhere on behalf of this call learns that nobody waits for it.
+                context.cancel.cancel();
+                Ran::CutOff(error)
+            }
         }
     }
 

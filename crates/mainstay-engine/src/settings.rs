@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_core::Effect;
+use mainstay_core::{Effect, Error, Registry, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,13 +44,41 @@ impl Default for EngineSettings {
     }
 }
 
+impl EngineSettings {
+    /// With every tool under the name it is listed by, which is the one the policies ask for. A name that is no tool's
+    /// is an error: a typing mistake must not leave open what was meant to be limited.
+    pub(crate) fn resolved(mut self, registry: &Registry) -> Result<Self> {
+        for name in &mut self.consent.required_for_tools {
+            *name = listed(registry, "engine.consent.required_for_tools", name)?;
+        }
+        let mut per_tool = BTreeMap::new();
+        for (name, quota) in std::mem::take(&mut self.rate.per_tool) {
+            let tool = listed(registry, "engine.rate.per_tool", &name)?;
+            if per_tool.insert(tool, quota).is_some() {
+                return Err(Error::invalid(format!(
+                    "engine.rate.per_tool names {name:?}, and the same tool in another spelling too; keep one of them."
+                )));
+            }
+        }
+        self.rate.per_tool = per_tool;
+        Ok(self)
+    }
+}
+
+fn listed(registry: &Registry, setting: &str, name: &str) -> Result<String> {
+    let tool = registry.tool(name).ok_or_else(|| {
+        Error::invalid(format!("{setting} names {name:?}, and there is no such tool; see `mainstay tools`."))
+    })?;
+    Ok(tool.info().listed.clone())
+}
+
 /// How often a client may call. Nothing is limited unless it is written here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateSettings {
-    /// All calls of one client together.
+    /// All calls of one client together; looking at a list is one, too.
     pub per_client: Option<Quota>,
-    /// Calls of one tool by one client, by the tool's name.
+    /// Calls of one tool by one client, by the tool's name in any of its spellings.
     pub per_tool: BTreeMap<String, Quota>,
 }
 
@@ -76,7 +104,7 @@ fn minute() -> u32 {
 pub struct ConsentSettings {
     /// Effects that need approval before the call runs.
     pub required_for: Vec<Effect>,
-    /// Tools that need approval whatever their effect, by name.
+    /// Tools that need approval whatever their effect, by name in any of its spellings.
     pub required_for_tools: Vec<String>,
     /// Minutes an approval, or the request for one, is good for.
     pub minutes: u32,

@@ -45,6 +45,8 @@ const HARMLESS: &[&str] = &[".env.example", ".env.sample", ".env.template", ".en
 #[derive(Debug, Clone)]
 pub struct Guard {
     patterns: Vec<Vec<u8>>,
+    /// Those the operator has added: no exception is made from them.
+    added: Vec<Vec<u8>>,
 }
 
 impl Guard {
@@ -58,16 +60,20 @@ impl Guard {
             .map(plain)
             .filter(|pattern| !fewer.contains(pattern))
             .collect();
-        Self { patterns }
+        let added = more.iter().map(|name| plain(name.as_bytes())).collect();
+        Self { patterns, added }
     }
 
     /// Whether a single name, as it stands in a directory, is protected.
     pub fn protects(&self, name: &OsStr) -> bool {
         let name = plain(name.as_bytes());
+        if self.added.iter().any(|pattern| fits(pattern, &name)) {
+            return true;
+        }
         if HARMLESS.iter().any(|harmless| harmless.as_bytes() == name) {
             return false;
         }
-        self.patterns.iter().any(|pattern| matches(pattern, &name))
+        self.patterns.iter().any(|pattern| fits(pattern, &name))
             // The short names some file systems make up for long ones.
             || (name.starts_with(b"git~") && self.patterns.iter().any(|pattern| pattern == b".git"))
     }
@@ -109,6 +115,15 @@ fn fold(c: char) -> char {
         '\u{212a}' => 'k',
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
         other => other,
+    }
+}
+
+/// Nearly all patterns are a plain name or an ending, and nearly all names are neither.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    match pattern {
+        [b'*', rest @ ..] if !rest.contains(&b'*') => name.ends_with(rest),
+        [first, ..] if *first != b'*' && name.first() != Some(first) => false,
+        _ => matches(pattern, name),
     }
 }
 
@@ -165,8 +180,8 @@ mod tests {
 
     #[test]
     fn the_operator_adds_and_takes_away() {
-        let guard = Guard::new(&["*.Secret".into()], &[".GIT".into()]);
-        assert!(guard.protects(OsStr::new("a.secret")));
+        let guard = Guard::new(&["*.Secret".into(), ".env.test".into()], &[".GIT".into()]);
+        assert!(guard.protects(OsStr::new("a.secret")) && guard.protects(OsStr::new(".env.test")));
         assert!(!guard.protects(OsStr::new(".git")) && !guard.protects(OsStr::new("git~1")));
     }
 }

@@ -19,7 +19,7 @@ pub use settings::{FilesSettings, HardLinks, RootSettings};
 pub fn raise_open_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
-    limit.current = limit.maximum;
+    limit.current = exec::most_open_files();
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit of open files stays as it is");
     }

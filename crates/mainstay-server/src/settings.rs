@@ -58,3 +58,11 @@ pub struct AuthSettings {
     /// A file with the issuer's public keys: a JWK set, or one key in PEM.
     pub keys: PathBuf,
 }
+
+impl AuthSettings {
+    /// Scheme, host and port of the audience: where clients find this server.
+    pub(crate) fn origin(&self) -> Option<String> {
+        let audience = self.audience.parse::<http::Uri>().ok()?;
+        Some(format!("{}://{}", audience.scheme_str()?, audience.authority()?))
+    }
+}

@@ -41,8 +41,8 @@ impl fmt::Display for Fault {
 /// One message from a server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
-    /// To the request with this id; an error about something the server could not read has none.
-    Answer { id: Option<u64>, outcome: Result<Value, Fault> },
+    /// To the request with this id, if it has one that is not null.
+    Answer { id: Option<Value>, outcome: Result<Value, Fault> },
     /// Something it tells, or asks, meanwhile.
     Note { method: String, params: Value },
 }
@@ -66,7 +66,7 @@ pub fn hear(text: &str) -> Option<Heard> {
         (None, Some(result), None) => Ok(result),
         (None, None, None) => return None,
     };
-    Some(Heard::Answer { id: id.and_then(|id| id.as_u64()), outcome })
+    Some(Heard::Answer { id, outcome })
 }
 
 #[cfg(test)]
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn answers_and_notes_are_told_apart() {
         let result = hear(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
-        assert_eq!(result, Some(Heard::Answer { id: Some(1), outcome: Ok(json!({"a": 1})) }));
+        assert_eq!(result, Some(Heard::Answer { id: Some(json!(1)), outcome: Ok(json!({"a": 1})) }));
         let note = hear(r#"{"jsonrpc":"2.0","method":"exec/stream","params":{"seq":0}}"#);
         assert_eq!(note, Some(Heard::Note { method: "exec/stream".into(), params: json!({"seq": 0}) }));
         let Some(Heard::Answer { outcome: Err(fault), id: None }) =

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use crate::id::{Id, Numbers};
+
 /// Deeper messages are refused before anything recursive looks at them.
 pub const MAX_DEPTH: usize = 128;
 
@@ -31,8 +33,8 @@ pub enum Frame<'a> {
 /// A request or a notification, taken apart.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Text or a whole number; a notification has none.
-    pub id: Option<Value>,
+    /// Text or a number; a notification has none.
+    pub id: Option<Id>,
     pub method: String,
     /// An object or an array; an empty object where there were none.
     pub params: Value,
@@ -43,26 +45,27 @@ pub struct Message {
 pub struct Refusal {
     pub code: i32,
     pub message: Cow<'static, str>,
-    pub id: Value,
+    pub id: Id,
 }
 
 impl Refusal {
     fn parse(message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code: PARSE_ERROR, message: message.into(), id: Value::Null }
+        Self { code: PARSE_ERROR, message: message.into(), id: Id::null() }
     }
 
-    fn invalid(id: Value, message: impl Into<Cow<'static, str>>) -> Self {
+    fn invalid(id: Id, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code: INVALID_REQUEST, message: message.into(), id }
     }
 
     /// A message longer than the transport takes; it was not read to its end.
     pub fn too_long(limit: usize) -> Self {
-        Self::invalid(Value::Null, format!("Invalid Request: the message is longer than {limit} bytes"))
+        Self::invalid(Id::null(), format!("Invalid Request: the message is longer than {limit} bytes"))
     }
 
     /// The error as a response, ready to be written.
     pub fn to_json(&self) -> String {
-        json!({"jsonrpc": "2.0", "id": self.id, "error": {"code": self.code, "message": self.message}}).to_string()
+        let error = json!({"code": self.code, "message": self.message});
+        format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, self.id)
     }
 }
 
@@ -87,16 +90,17 @@ fn present<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<&'de RawV
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// Judges the frame of one message.
+/// Judges the frame of one message of the standard, whose ids are text or whole numbers.
 pub fn inspect(bytes: &[u8]) -> Result<Frame<'_>, Refusal> {
-    open(bytes)?.judge()
+    open(bytes)?.judge(Numbers::Whole).map(|(frame, _)| frame)
 }
 
-/// Takes one message apart; nothing for the peer's answer to something we asked.
+/// Takes one message apart, whatever number its id is; nothing for the peer's answer to something we asked.
 pub fn read(bytes: &[u8]) -> Result<Option<Message>, Refusal> {
     let envelope = open(bytes)?;
-    let (id, params) = (envelope.readable_id(), envelope.params);
-    let method = match envelope.judge()? {
+    let params = envelope.params;
+    let (frame, id) = envelope.judge(Numbers::Any)?;
+    let method = match frame {
         Frame::Request { method } | Frame::Notification { method } => method.into_owned(),
         Frame::Answer => return Ok(None),
     };
@@ -124,61 +128,64 @@ fn open(bytes: &[u8]) -> Result<Envelope<'_>, Refusal> {
 }
 
 /// The refusal of a request whose frame is sound but whose params cannot be read as its method's.
-pub fn malformed_params(bytes: &[u8], method: &str, reason: &str) -> Refusal {
-    let id = serde_json::from_slice::<Envelope<'_>>(bytes).ok().and_then(|envelope| envelope.readable_id());
+pub fn malformed_params(bytes: &[u8], method: &str) -> Refusal {
+    let id = serde_json::from_slice::<Envelope<'_>>(bytes).ok().and_then(|envelope| envelope.id(Numbers::Whole).ok());
     Refusal {
         code: INVALID_PARAMS,
-        message: format!("Invalid params: the params of {method} cannot be read ({reason})").into(),
-        id: id.unwrap_or(Value::Null),
+        message: format!("Invalid params: the params of {method} are not of its shape").into(),
+        id: id.flatten().unwrap_or_else(Id::null),
     }
 }
 
 fn not_an_object(text: &str, reason: &'static str) -> Refusal {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Ok(_) => Refusal::invalid(Value::Null, format!("Invalid Request: {reason}")),
+        Ok(_) => Refusal::invalid(Id::null(), format!("Invalid Request: {reason}")),
         Err(error) => parse_refusal(&error),
     }
 }
 
 fn parse_refusal(error: &serde_json::Error) -> Refusal {
     if error.is_data() {
-        return Refusal::invalid(Value::Null, format!("Invalid Request: {error}"));
+        return Refusal::invalid(Id::null(), format!("Invalid Request: {error}"));
     }
     Refusal::parse(format!("Parse error: {error}"))
 }
 
 impl<'a> Envelope<'a> {
-    fn judge(self) -> Result<Frame<'a>, Refusal> {
-        let id = self.readable_id();
+    fn judge(self, numbers: Numbers) -> Result<(Frame<'a>, Option<Id>), Refusal> {
+        let id = self.id(numbers);
         let invalid = |reason: &'static str| {
-            Err(Refusal::invalid(id.clone().unwrap_or(Value::Null), format!("Invalid Request: {reason}")))
+            let id = id.clone().ok().flatten().unwrap_or_else(Id::null);
+            Err(Refusal::invalid(id, format!("Invalid Request: {reason}")))
         };
         if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
             return invalid("\"jsonrpc\" must be \"2.0\"");
         }
-        if self.id.is_some() && id.is_none() {
-            return invalid("\"id\" must be a string or an integer");
+        if let Err(reason) = id {
+            return invalid(reason);
         }
         if self.params.is_some_and(|params| !matches!(params.get().as_bytes().first(), Some(b'{' | b'[' | b'n'))) {
             return invalid("\"params\" must be an object");
         }
-        match self.method {
+        let frame = match self.method {
             Some(method) => {
                 let Ok(method) = serde_json::from_str::<Cow<'a, str>>(method.get()) else {
                     return invalid("\"method\" must be a string");
                 };
-                Ok(if self.id.is_some() { Frame::Request { method } } else { Frame::Notification { method } })
+                if self.id.is_some() { Frame::Request { method } } else { Frame::Notification { method } }
             }
-            None if self.id.is_some() && self.result.is_some() != self.error.is_some() => Ok(Frame::Answer),
+            None if self.id.is_some() && self.result.is_some() != self.error.is_some() => Frame::Answer,
             // An error about a message whose id could not be read comes without one.
-            None if self.id.is_none() && self.error.is_some() && self.result.is_none() => Ok(Frame::Answer),
-            None => invalid("a message has a \"method\", or an \"id\" with a \"result\" or an \"error\""),
-        }
+            None if self.id.is_none() && self.error.is_some() && self.result.is_none() => Frame::Answer,
+            None => {
+                return invalid("a message has a \"method\", or an \"id\" with a \"result\" or an \"error\"");
+            }
+        };
+        Ok((frame, id.ok().flatten()))
     }
 
-    fn readable_id(&self) -> Option<Value> {
-        let id: Value = serde_json::from_str(self.id?.get()).ok()?;
-        (id.is_string() || id.is_i64()).then_some(id)
+    fn id(&self, numbers: Numbers) -> Result<Option<Id>, &'static str> {
+        self.id.map(|raw| Id::read(raw, numbers)).transpose()
     }
 }
 
@@ -214,7 +221,8 @@ mod tests {
 
     fn refused(text: &str) -> (i32, Value) {
         let refusal = inspect(text.as_bytes()).unwrap_err();
-        (refusal.code, refusal.id)
+        let answer: Value = serde_json::from_str(&refusal.to_json()).unwrap();
+        (refusal.code, answer["id"].clone())
     }
 
     #[test]
@@ -271,10 +279,29 @@ mod tests {
     }
 
     #[test]
+    fn an_id_that_is_too_long_is_not_echoed() {
+        let text = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"a"}}"#, "x".repeat(1025));
+        assert_eq!(refused(&text), (INVALID_REQUEST, Value::Null));
+        assert_eq!(read(text.as_bytes()).unwrap_err().to_json(), inspect(text.as_bytes()).unwrap_err().to_json());
+    }
+
+    #[test]
+    fn a_dialect_reads_every_number_as_an_id_and_echoes_it_as_it_was_written() {
+        for id in ["1.5", "1e3", "9223372036854775808", "-0"] {
+            let read = |version: &str| read(format!(r#"{{"jsonrpc":"{version}","id":{id},"method":"m"}}"#).as_bytes());
+            assert_eq!(read("2.0").unwrap().unwrap().id.unwrap().to_string(), id);
+            assert!(read("1.0").unwrap_err().to_json().contains(&format!("\"id\":{id},")), "{id}");
+        }
+    }
+
+    #[test]
     fn a_message_is_taken_apart() {
         let read = |text: &str| read(text.as_bytes()).unwrap();
         let whole = read(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":[1]}}"#).unwrap();
-        assert_eq!((whole.id, whole.method.as_str(), whole.params), (Some(json!("a")), "m", json!({"x": [1]})));
+        assert_eq!(
+            (whole.id, whole.method.as_str(), whole.params),
+            (Some(Id::from(&json!("a"))), "m", json!({"x": [1]}))
+        );
         for bare in [r#"{"jsonrpc":"2.0","method":"m"}"#, r#"{"jsonrpc":"2.0","method":"m","params":null}"#] {
             assert_eq!(read(bare), Some(Message { id: None, method: "m".into(), params: json!({}) }));
         }

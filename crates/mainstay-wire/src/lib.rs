@@ -2,5 +2,8 @@
 
 pub mod asking;
 pub mod events;
+mod id;
 pub mod jsonrpc;
 pub mod mira;
+
+pub use id::{Id, MAX_ID};

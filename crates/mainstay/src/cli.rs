@@ -115,7 +115,7 @@ pub(crate) struct Elsewhere {
     /// from MAINSTAY_TOKEN
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// How long each request to that server may take
+    /// How long each request to that server may take; the whole of a list may take ten times as long
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "url", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: u64,
 }

@@ -133,14 +133,24 @@ impl Config {
         }
     }
 
-    /// As it may be shown: a password in the store's URL is left out.
+    /// As it may be shown: passwords in the store's URL are left out.
     pub(crate) fn redacted(&self) -> Self {
         let store = self.store.as_ref().map(|url| match (url.find("://"), url.rfind('@')) {
             (Some(scheme), Some(at)) if at > scheme => format!("{}***{}", &url[..scheme + 3], &url[at..]),
             _ => url.clone(),
         });
-        Self { store, ..self.clone() }
+        Self { store: store.map(|url| mask_query(&url)), ..self.clone() }
     }
+}
+
+fn mask_query(url: &str) -> String {
+    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let masked = query.split('&').map(|pair| match pair.split_once('=') {
+        // A key that is itself encoded may be any.
+        Some((key, _)) if key.to_ascii_lowercase().ends_with("password") || key.contains('%') => format!("{key}=***"),
+        Some(_) | None => pair.to_owned(),
+    });
+    format!("{place}?{}", masked.collect::<Vec<_>>().join("&"))
 }
 
 fn home_file(variable: &str, beneath_home: &str, name: &str) -> Option<PathBuf> {
@@ -181,7 +191,19 @@ mod tests {
 
     #[test]
     fn a_password_is_never_shown() {
-        let config = Config { store: Some("postgres://me:secret@host/db".into()), ..Config::default() };
-        assert_eq!(config.redacted().store.unwrap(), "postgres://***@host/db");
+        for (store, shown) in [
+            ("postgres://me:secret@host/db", "postgres://***@host/db"),
+            (
+                "postgres://host/db?user=me&password=secret&sslmode=on",
+                "postgres://host/db?user=me&password=***&sslmode=on",
+            ),
+            ("postgres://me:secret@host/db?sslPassword=secret", "postgres://***@host/db?sslPassword=***"),
+            ("postgres://host/db?p%61ssword=secret", "postgres://host/db?p%61ssword=***"),
+            ("postgres://host/db?password=sec@ret", "postgres://***@ret"),
+            ("sqlite:/a/b.db?mode=rwc", "sqlite:/a/b.db?mode=rwc"),
+        ] {
+            let config = Config { store: Some(store.into()), ..Config::default() };
+            assert_eq!(config.redacted().store.unwrap(), shown);
+        }
     }
 }

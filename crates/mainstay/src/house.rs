@@ -69,7 +69,7 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     let mut registry = Registry::new(families)
         .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
     registry.disable(&config.disabled_tools)?;
-    Ok(Engine::new(config.engine.clone(), registry, store, Arc::new(SystemClock)))
+    Ok(Engine::new(config.engine.clone(), registry, store, Arc::new(SystemClock))?)
 }
 
 pub(crate) fn about(config: &Config) -> anyhow::Result<About> {

@@ -15,6 +15,7 @@ pub(crate) fn table() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
         r#"{{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{{"x":"{}"}}}}"#,
         "x".repeat(10 * 1024 * 1024)
     );
+    let too_long = format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"ping"}}"#, "x".repeat(1025));
     let plain = |text: &str| text.as_bytes().to_vec();
     vec![
         ("not JSON", plain("hello"), -32700, Value::Null),
@@ -27,12 +28,25 @@ pub(crate) fn table() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
         ("a batch", plain(r#"[{"jsonrpc":"2.0","id":5,"method":"ping"}]"#), -32600, Value::Null),
         ("an empty batch", plain("[]"), -32600, Value::Null),
         ("a null id", plain(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), -32600, Value::Null),
-        ("a fractional id", plain(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), -32600, Value::Null),
+        ("an id that is too long", too_long.into_bytes(), -32600, Value::Null),
         ("an id that is an object", plain(r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#), -32600, Value::Null),
         ("a method that is a number", plain(r#"{"jsonrpc":"2.0","id":5,"method":7}"#), -32600, json!(5)),
         ("params that are text", plain(r#"{"jsonrpc":"2.0","id":5,"method":"ping","params":"x"}"#), -32600, json!(5)),
         ("neither method nor result", plain(r#"{"jsonrpc":"2.0","id":5}"#), -32600, json!(5)),
     ]
+}
+
+/// What besides is wrong on the standard endpoint.
+fn standard() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
+    let id = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#).into_bytes();
+    let mut table = table();
+    table.push(("a fractional id", id("1.5"), -32600, Value::Null));
+    table.push(("an id past 64 bits", id("9223372036854775808"), -32600, Value::Null));
+    let name = "x".repeat(1025);
+    let call = modern(5, "tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}}));
+    let call = call.to_string().replace("\"id\":5", &format!("\"id\":\"{name}\""));
+    table.push(("a plain call with an id that is too long", call.into_bytes(), -32600, Value::Null));
+    table
 }
 
 /// Sound frames that ask for what cannot be done: the params, and the code.
@@ -68,7 +82,7 @@ fn error(message: &Value) -> (i64, Value) {
 #[test]
 fn over_stdio_everything_wrong_is_answered_and_the_next_request_is_served() {
     let mut stdio = Piped::initialized();
-    for (what, bytes, code, id) in table() {
+    for (what, bytes, code, id) in standard() {
         stdio.write(&bytes);
         assert_eq!(error(&stdio.read().unwrap()), (code, id), "{what}");
         let pong = stdio.ask(&json!({"jsonrpc": "2.0", "id": what, "method": "ping"}));
@@ -134,7 +148,7 @@ fn stdio_serves_a_client_that_never_initializes() {
 fn over_http_everything_wrong_is_answered_and_the_next_request_is_served() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    for (what, bytes, code, id) in table() {
+    for (what, bytes, code, id) in standard() {
         let reply = server.connect().post(&[], &bytes).unwrap();
         let status = if what == "10 MB" { 413 } else { 400 };
         assert_eq!((reply.status, error(&reply.message())), (status, (code, id)), "{what}");

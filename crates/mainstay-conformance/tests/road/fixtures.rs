@@ -73,6 +73,26 @@ impl Fixture {
         steps
     }
 
+    /// What lies in its folder and would never be looked at: a step after a gap, a response without its request.
+    fn unused(&self) -> Vec<String> {
+        let mut known: Vec<String> = ["workspace", "after", "after-absent.txt"].map(str::to_owned).into();
+        for suffix in self.steps() {
+            let kinds = ["request{}.json", "request{}.txt", "response{}.json"];
+            known.extend(kinds.map(|kind| kind.replace("{}", &suffix)));
+        }
+        let entries = fs::read_dir(&self.folder).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.map(|name| name.into_string().unwrap()).filter(|name| !known.contains(name)).collect()
+    }
+
+    /// What the workspace has to look like in the end.
+    fn left_behind(&self, workspace: &Path) -> Result<(), String> {
+        let absent = fs::read_to_string(self.folder.join("after-absent.txt")).unwrap_or_default();
+        if let Some(path) = absent.lines().find(|path| workspace.join(path).symlink_metadata().is_ok()) {
+            return Err(format!("{path} is there and should not be"));
+        }
+        holds(&self.folder.join("after"), workspace)
+    }
+
     fn request(&self, suffix: &str) -> Option<Request> {
         let read = |kind: &str| fs::read_to_string(self.folder.join(format!("request{suffix}.{kind}"))).ok();
         let whole = |text: String| Request::Message(serde_json::from_str(&text).unwrap());
@@ -91,6 +111,10 @@ impl Fixture {
     }
 
     fn run(&self, road: &mut dyn Road, workspace: &Path) -> Result<(), String> {
+        let unused = self.unused();
+        if !unused.is_empty() {
+            return Err(format!("{unused:?} belong to no step"));
+        }
         empty(workspace);
         copy(&self.folder.join("workspace"), workspace);
         let schemas = Path::new(CONTRACT).join("schemas");
@@ -111,7 +135,8 @@ impl Fixture {
         // Whatever was said too much would be read now.
         let after =
             road.exchange(&json!({"jsonrpc": "2.0", "id": "after", "method": "no/such"}).to_string().into_bytes(), 1);
-        wrong.and_then(|()| kept.compare(&"after".into(), &after[0]["id"], "afterwards"))
+        let after = kept.compare(&"after".into(), &after[0]["id"], "afterwards");
+        wrong.and(after).and_then(|()| self.left_behind(workspace))
     }
 }
 
@@ -148,6 +173,20 @@ fn empty(directory: &Path) {
     }
 }
 
+/// Whether every file beneath `expected` is beneath `actual`, too, with the same bytes.
+fn holds(expected: &Path, actual: &Path) -> Result<(), String> {
+    let Ok(entries) = fs::read_dir(expected) else { return Ok(()) };
+    for entry in entries.map(|entry| entry.unwrap()) {
+        let there = actual.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            holds(&entry.path(), &there)?;
+        } else if fs::read(&there).ok() != Some(fs::read(entry.path()).unwrap()) {
+            return Err(format!("{} is not there as it should be", there.display()));
+        }
+    }
+    Ok(())
+}
+
 fn copy(from: &Path, to: &Path) {
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries.map(|entry| entry.unwrap()) {
@@ -161,34 +200,71 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn program(args: &[&str], data: &TempDir, workspace: &TempDir) -> Command {
+/// A workspace with room around it, so that what lands beside it is found.
+fn workspace(around: &TempDir) -> PathBuf {
+    let workspace = around.path().join("workspace");
+    fs::create_dir(&workspace).unwrap();
+    workspace
+}
+
+fn program(args: &[&str], data: &TempDir, workspace: &Path) -> Command {
     let mut command = Command::new(PROGRAM);
     command.args(args).arg("--config").arg(Path::new(CONTRACT).join("server.toml"));
-    command.arg("--data-dir").arg(data.path()).arg("--workspace").arg(workspace.path());
+    command.arg("--data-dir").arg(data.path()).arg("--workspace").arg(workspace);
     command.args(["--log", "warn,mainstay=info"]).env_remove("MAINSTAY_STORE");
     command
 }
 
-fn run_all(road: &mut dyn Road, workspace: &TempDir) {
+fn run_all(road: &mut dyn Road, workspace: &Path) {
     let all = Fixture::all();
     assert!(all.len() > 60, "only {} fixtures were found", all.len());
-    let failures = all.iter().filter_map(|fixture| {
-        fixture.run(road, workspace.path()).err().map(|reason| format!("{}: {reason}", fixture.name))
-    });
+    let failures = all
+        .iter()
+        .filter_map(|fixture| fixture.run(road, workspace).err().map(|reason| format!("{}: {reason}", fixture.name)));
     let failures: Vec<String> = failures.collect();
     assert!(failures.is_empty(), "{} of {} fail:\n  {}", failures.len(), all.len(), failures.join("\n  "));
 }
 
 #[test]
 fn every_fixture_holds_over_http() {
-    let (data, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let workspace = workspace(&around);
     let server = Server::from(program(&["serve", "--listen", "127.0.0.1:0"], &data, &workspace));
     run_all(&mut server.connect(), &workspace);
 }
 
 #[test]
 fn every_fixture_holds_over_stdio() {
-    let (data, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let workspace = workspace(&around);
     let command = program(&["stdio", "--dialect", "mira"], &data, &workspace);
     run_all(&mut Piped::from(command, data), &workspace);
+}
+
+#[test]
+fn a_fixture_that_cannot_fail_is_found() {
+    let (folder, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let fixture = Fixture { name: "x".to_owned(), folder: folder.path().to_owned() };
+    let put = |path: &str, text: &str| {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    for name in ["request-1.json", "response-1.json", "after/a/b"] {
+        put(name, "{}");
+    }
+    assert!(fixture.unused().is_empty());
+    for name in ["request-3.json", "response-2.json", "respnse-1.json"] {
+        put(name, "{}");
+        assert_eq!(fixture.unused(), [name]);
+        fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    assert!(fixture.left_behind(workspace.path()).unwrap_err().contains("a/b"));
+    fs::create_dir(workspace.path().join("a")).unwrap();
+    fs::write(workspace.path().join("a/b"), "{ }").unwrap();
+    assert!(fixture.left_behind(workspace.path()).unwrap_err().contains("a/b"));
+    fs::write(workspace.path().join("a/b"), "{}").unwrap();
+    fixture.left_behind(workspace.path()).unwrap();
+    put("after-absent.txt", "c\na/b\n");
+    assert!(fixture.left_behind(workspace.path()).unwrap_err().contains("a/b"));
 }

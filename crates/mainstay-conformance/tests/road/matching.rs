@@ -19,13 +19,20 @@ impl<'a> Kept<'a> {
     /// A request with what was kept in the places it names.
     pub(crate) fn fill(&self, request: Value) -> Value {
         match request {
-            Value::String(text) => shape(&text).and_then(|name| self.values.get(name)).cloned().unwrap_or(text.into()),
+            Value::String(text) => match shape(&text) {
+                Some(name) => self.kept(name).clone(),
+                None => text.into(),
+            },
             Value::Array(items) => items.into_iter().map(|item| self.fill(item)).collect(),
             Value::Object(members) => {
                 members.into_iter().map(|(name, member)| (name, self.fill(member))).collect::<Map<_, _>>().into()
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => request,
         }
+    }
+
+    fn kept(&self, name: &str) -> &Value {
+        self.values.get(name).unwrap_or_else(|| panic!("<{name}> is no shape, and nothing was kept under this name"))
     }
 
     /// Where and how the answer differs, if it does.
@@ -74,7 +81,8 @@ impl<'a> Kept<'a> {
             ("integer", _) => actual.is_i64() || actual.is_u64(),
             ("boolean", _) => actual.is_boolean(),
             ("object", _) => actual.is_object(),
-            ("array", _) => actual.is_array(),
+            ("array", "") => actual.is_array(),
+            ("array", of) => actual.as_array().map(Vec::len) == Some(number(of)),
             ("nothing", _) => actual.is_null(),
             ("etag", _) => actual.as_str().is_some_and(|etag| !etag.is_empty()),
             ("iso8601", _) => actual.as_str().is_some_and(is_time),
@@ -83,7 +91,7 @@ impl<'a> Kept<'a> {
                 let text = std::fs::read_to_string(self.schemas.join(format!("{name}.json"))).unwrap();
                 *actual == serde_json::from_str::<Value>(&text).unwrap()
             }
-            (name, _) => self.values.get(name).unwrap_or_else(|| panic!("{at}: there is no shape <{name}>")) == actual,
+            (name, _) => self.kept(name) == actual,
         };
         if good { Ok(()) } else { Err(format!("{at}: expected <{shape}>, got {actual}")) }
     }
@@ -91,6 +99,11 @@ impl<'a> Kept<'a> {
 
 fn shape(text: &str) -> Option<&str> {
     text.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'))
+}
+
+/// The number in `of 50`.
+fn number(of: &str) -> usize {
+    of.strip_prefix("of ").and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("<array {of}> is no shape"))
 }
 
 /// `2026-01-31T12:00:00`, a fraction if there is one, and the zone.
@@ -125,6 +138,7 @@ mod tests {
             (json!("<iso8601>"), json!("yesterday"), ":"),
             (json!("<iso8601>"), json!("2026-01-31T12:00:00"), ":"),
             (json!("<etag>"), json!(""), ":"),
+            (json!("<array of 2>"), json!([1]), ":"),
             (json!("<contains base64>"), json!("base32"), ":"),
             (json!({"a": "<nothing>"}), json!({"a": 0}), "/a:"),
         ] {
@@ -145,8 +159,14 @@ mod tests {
         }
         let mut kept = Kept::new(Path::new(""));
         kept.compare(&json!("<string as seen>"), &json!("v"), "").unwrap();
-        assert_eq!(kept.fill(json!({"etag": "<seen>", "other": ["<x>"]})), json!({"etag": "v", "other": ["<x>"]}));
+        assert_eq!(kept.fill(json!({"etag": "<seen>", "other": ["x"]})), json!({"etag": "v", "other": ["x"]}));
         kept.compare(&json!("<seen>"), &json!("v"), "").unwrap();
         kept.compare(&json!("<seen>"), &json!("w"), "").unwrap_err();
+    }
+
+    #[test]
+    #[should_panic(expected = "<sene>")]
+    fn a_place_that_cannot_be_filled_is_a_mistake_in_the_fixture() {
+        Kept::new(Path::new("")).fill(json!({"etag": "<sene>"}));
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::program::{Http, PROGRAM, Server};
 
 /// Runs the program as a client: exit status, standard output, standard error.
-fn client(data: &Path, args: &[&str], token: Option<&str>) -> (i32, String, String) {
+pub(crate) fn client(data: &Path, args: &[&str], token: Option<&str>) -> (i32, String, String) {
     let mut command = Command::new(PROGRAM);
     command.args(args).env("XDG_CONFIG_HOME", data).env("XDG_DATA_HOME", data).current_dir(data);
     // What is asked is on this machine, whatever proxy the machine has.
@@ -88,7 +88,7 @@ fn output_is_shown_while_a_call_runs_and_a_key_is_passed_on() {
 }
 
 /// A server that reads one request a connection, answers with these bytes or not at all, and never hangs up.
-fn answering(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
+pub(crate) fn answering(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -127,24 +127,24 @@ fn read_request(reader: &mut impl BufRead) -> Option<String> {
     Some(head + "\n" + &String::from_utf8(body).ok()?)
 }
 
-fn http(status: &str, body: &str) -> String {
+pub(crate) fn http(status: &str, body: &str) -> String {
     format!(
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     )
 }
 
-fn unspoken() -> String {
+pub(crate) fn unspoken() -> String {
     http("200 OK", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#)
 }
 
 /// Whether a request is one of the standard's greetings, the older or the newer one.
-fn greets(request: &str) -> bool {
+pub(crate) fn greets(request: &str) -> bool {
     request.contains("\"initialize\"") || request.contains("\"server/discover\"")
 }
 
 /// The id of the request, to answer under.
-fn id_of(request: &str) -> u64 {
+pub(crate) fn id_of(request: &str) -> u64 {
     let body = request.rsplit_once('\n').unwrap().1;
     serde_json::from_str::<Value>(body).unwrap()["id"].as_u64().unwrap()
 }

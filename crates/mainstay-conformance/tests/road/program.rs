@@ -316,10 +316,13 @@ impl Piped {
         input.flush().unwrap();
     }
 
-    pub(crate) fn read(&mut self) -> Option<Value> {
+    pub(crate) fn read_text(&mut self) -> Option<String> {
         let mut line = String::new();
-        let read = self.output.read_line(&mut line).unwrap();
-        (read > 0).then(|| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
+        (self.output.read_line(&mut line).unwrap() > 0).then_some(line)
+    }
+
+    pub(crate) fn read(&mut self) -> Option<Value> {
+        self.read_text().map(|line| serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}")))
     }
 
     pub(crate) fn ask(&mut self, message: &Value) -> Value {

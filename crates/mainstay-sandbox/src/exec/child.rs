@@ -8,43 +8,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
-use super::linux::{Line, Message, Size, Stopper, Tree, resize, watched};
-
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
-    /// Its own exit code; 128 and the signal's number if one ended it.
-    pub code: i32,
-    pub signal: Option<i32>,
-}
-
-impl Ending {
-    pub(crate) fn of(status: i32) -> Self {
-        if libc::WIFSIGNALED(status) {
-            Self::by(libc::WTERMSIG(status))
-        } else {
-            Self { code: libc::WEXITSTATUS(status), signal: None }
-        }
-    }
-
-    fn by(signal: i32) -> Self {
-        Self { code: 128 + signal, signal: Some(signal) }
-    }
-}
-
-/// What can be sent to all processes of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Signal {
-    /// Please end.
-    Term,
-    /// As if Ctrl-C had been typed.
-    Int,
-    /// The terminal has gone.
-    Hup,
-    /// End now.
-    Kill,
-}
+use super::command::Size;
+use super::ending::{Ending, Signal};
+use super::linux::{Line, Message, Stopper, Tree, resize, watched};
 
 pub struct Child {
     pub input: Option<pipe::Sender>,

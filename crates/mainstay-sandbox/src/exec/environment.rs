@@ -2,8 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::path::Path;
 
 use mainstay_core::{Error, Result};
+
+use super::program::SHELL;
+use super::reach::Reach;
+use super::settings::{ExecSettings, SandboxMode};
 
 /// Variables a caller may not set: they make a program load code, run code, or look somewhere else for its files.
 const REFUSED: &[&str] = &[
@@ -79,6 +84,23 @@ fn fault(name: &str, value: &str) -> Option<&'static str> {
         return Some("decides which code runs and may not be set by a caller; the operator can set it in exec.env");
     }
     None
+}
+
+/// What every command has, with `tmp` as its temporary directory.
+pub(crate) fn usual(settings: &ExecSettings, reach: &Reach, tmp: &Path) -> BTreeMap<String, String> {
+    let mut usual = if settings.sandbox == SandboxMode::Off { BTreeMap::new() } else { reach.variables.clone() };
+    usual.insert("PATH".into(), reach.variables.get("PATH").cloned().unwrap_or_default());
+    for name in ["LANG", "LC_ALL", "TZ", "USER", "LOGNAME"] {
+        if let Ok(value) = std::env::var(name) {
+            usual.insert(name.into(), value);
+        }
+    }
+    let home = settings.home.clone().unwrap_or_else(|| tmp.join("home"));
+    usual.insert("HOME".into(), home.to_string_lossy().into_owned());
+    usual.insert("TMPDIR".into(), tmp.to_string_lossy().into_owned());
+    usual.insert("SHELL".into(), SHELL.into());
+    usual.insert("TERM".into(), "xterm-256color".into());
+    usual
 }
 
 /// Puts the environment together: what every command has, then the operator's, then the caller's.

@@ -30,7 +30,10 @@ pub(crate) fn find(name: &str, search_path: &str, directory: &Path) -> Result<Pa
         (Some(path), _) => Ok(path),
         (None, Some(path)) => Err(Error::denied(format!("{} is not executable.", path.display()))),
         (None, None) => {
-            Err(Error::field("command", format!("{name:?} is not found in the search path {search_path}.")))
+            let reason = format!(
+                "{name:?} is no program that commands can find; give a path in the workspace, or see exec.read."
+            );
+            Err(Error::field("command", reason).with_detail(format!("search path: {search_path}")))
         }
     }
 }
@@ -54,6 +57,22 @@ pub(crate) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) 
         )));
     }
     Ok(())
+}
+
+/// Why the system did not start a program, if it is something that the caller can do about.
+pub(crate) fn refusal(name: &str, errno: i32) -> Option<Error> {
+    match errno {
+        libc::ENOENT | libc::ENOTDIR => Some(Error::field(
+            "command",
+            format!("{name:?} is not there for a command to run, or the interpreter it names is not."),
+        )),
+        libc::EACCES | libc::EPERM => {
+            Some(Error::denied(format!("{name:?} is not executable, or commands may not reach it.")))
+        }
+        libc::ENOEXEC => Some(Error::field("command", format!("{name:?} is not a program of this machine."))),
+        libc::E2BIG => Some(Error::field("args", "The arguments and variables are longer than the system takes.")),
+        _ => None,
+    }
 }
 
 fn whole(entry: &str, search_path: &str) -> PathBuf {

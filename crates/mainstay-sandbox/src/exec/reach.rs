@@ -105,12 +105,24 @@ pub(crate) enum Access {
     Write,
 }
 
+/// Who says that commands may reach something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Nobody in particular: it is one of the system's programs, or a toolchain.
+    Machine,
+    /// The operator, by a setting of commands.
+    Setting,
+    /// It is a root.
+    Root,
+}
+
 /// A file or directory that commands may reach, by its true path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) path: PathBuf,
     pub(crate) access: Access,
     pub(crate) directory: bool,
+    pub(crate) origin: Origin,
 }
 
 #[derive(Debug)]
@@ -133,25 +145,26 @@ impl Reach {
             let path = Path::new(path);
             match std::fs::read_link(path) {
                 Ok(target) => reach.links.push((path.to_owned(), target)),
-                Err(_) => reach.grant(path, Access::Read),
+                Err(_) => reach.grant(path, Access::Read, Origin::Machine),
             }
         }
         for name in ETC {
-            reach.grant(&Path::new("/etc").join(name), Access::Read);
+            reach.grant(&Path::new("/etc").join(name), Access::Read, Origin::Machine);
         }
         if settings.network == Network::On {
             // Usually a link to where the resolver keeps it.
-            reach.grant(Path::new("/etc/resolv.conf"), Access::Read);
+            reach.grant(Path::new("/etc/resolv.conf"), Access::Read, Origin::Machine);
         }
         if let Some(home) = &home {
             reach.grant_toolchains(home);
         }
-        settings.read.iter().for_each(|path| reach.grant(path, Access::Read));
-        settings.home.iter().chain(&settings.write).for_each(|path| reach.grant(path, Access::Write));
+        settings.read.iter().for_each(|path| reach.grant(path, Access::Read, Origin::Setting));
+        let written = settings.home.iter().chain(&settings.write);
+        written.for_each(|path| reach.grant(path, Access::Write, Origin::Setting));
         for root in workspace.roots() {
             let access = if root.read_only() { Access::Read } else { Access::Write };
             reach.grants.retain(|grant| grant.path != root.path());
-            reach.grants.push(Grant { path: root.path().to_owned(), access, directory: true });
+            reach.grants.push(Grant { path: root.path().to_owned(), access, directory: true, origin: Origin::Root });
         }
         reach.grants.sort_by(|a, b| a.path.cmp(&b.path));
         reach.search_path();
@@ -159,7 +172,7 @@ impl Reach {
     }
 
     /// Adds what is really there, under its true path.
-    fn grant(&mut self, path: &Path, access: Access) {
+    fn grant(&mut self, path: &Path, access: Access, origin: Origin) {
         let Ok(path) = std::fs::canonicalize(path) else { return };
         // The whole machine, or the kernel's own trees, are nothing to hand out.
         if path.parent().is_none() || ["/proc", "/sys", "/dev"].iter().any(|tree| path.starts_with(tree)) {
@@ -169,14 +182,14 @@ impl Reach {
         match self.grants.iter_mut().find(|grant| grant.path == path) {
             Some(known) if access == Access::Write => known.access = access,
             Some(_) => {}
-            None => self.grants.push(Grant { path, access, directory }),
+            None => self.grants.push(Grant { path, access, directory, origin }),
         }
     }
 
     fn grant_toolchains(&mut self, home: &Path) {
         for (name, variable) in TOOLCHAINS {
             let Ok(path) = std::fs::canonicalize(home.join(name)) else { continue };
-            self.grant(&path, Access::Read);
+            self.grant(&path, Access::Read, Origin::Machine);
             if let (Some(variable), Some(path)) = (variable, path.to_str()) {
                 self.variables.insert((*variable).to_owned(), path.to_owned());
             }
@@ -198,6 +211,17 @@ impl Reach {
             }
         }
         self.variables.insert("PATH".into(), seen.join(":"));
+    }
+
+    /// What somebody wants only to be read although it lies in something that may be changed, and that something. Where
+    /// rights add up, as Landlock's do, it could be changed as well.
+    pub(crate) fn contradiction(&self) -> Option<(&Path, &Path)> {
+        let read = self.grants.iter().filter(|grant| grant.access == Access::Read && grant.origin != Origin::Machine);
+        let around = |inner: &Grant| {
+            let mut written = self.grants.iter().filter(|grant| grant.access == Access::Write);
+            written.find(|outer| inner.path.starts_with(&outer.path)).map(|outer| outer.path.as_path())
+        };
+        read.filter_map(|inner| Some((inner.path.as_path(), around(inner)?))).next()
     }
 
     /// Whether a true path lies in what commands may read, outside of the roots that they can change.
@@ -244,6 +268,18 @@ mod tests {
         assert!(
             !reach.grants.iter().any(|grant| ["/", "/proc", "/sys/kernel"].iter().any(|p| grant.path == Path::new(p)))
         );
+    }
+
+    #[test]
+    fn what_is_only_to_be_read_inside_of_what_may_be_changed_is_noticed() {
+        let outer = tempfile::tempdir().unwrap();
+        let inner = outer.path().canonicalize().unwrap().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        let written = ExecSettings { write: vec![outer.path().into()], ..Default::default() };
+        assert_eq!(reach(&written).1.contradiction(), None);
+        let both = ExecSettings { read: vec![inner.clone()], ..written };
+        let (_directory, reach) = reach(&both);
+        assert_eq!(reach.contradiction(), Some((inner.as_path(), inner.parent().unwrap())));
     }
 
     #[test]

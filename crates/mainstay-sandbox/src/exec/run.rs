@@ -6,11 +6,14 @@ use std::time::Duration;
 use mainstay_core::{BoxFuture, Error, Result};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 
-use super::child::{Child, Ending, Signal};
+use super::child::Child;
+use super::command::Command;
+use super::ending::{Ending, Signal};
 use super::output::{HeadTail, Pieces, Text};
-use super::sandbox::{Command, Sandbox};
+use super::sandbox::Sandbox;
+use super::telling::Telling;
 
 /// Somebody who wants to hear of output as it appears.
 pub trait Listener: Send + Sync {
@@ -27,13 +30,18 @@ pub struct Finished {
     pub timed_out: bool,
 }
 
+impl Finished {
+    /// The time was up while the command was still being started, and it was given up.
+    fn before_it_began(duration: Duration) -> Self {
+        let nothing = || HeadTail::new(0).into_text();
+        Self { ending: Ending::by(libc::SIGKILL), stdout: nothing(), stderr: nothing(), duration, timed_out: true }
+    }
+}
+
 /// How long a command has between being asked to end and being ended.
 const GRACE: Duration = Duration::from_millis(500);
 /// How long the kernel may take to end what it has been told to.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long output is gathered before it is passed on.
-const GATHER: Duration = Duration::from_millis(25);
-
 impl Sandbox {
     /// Runs a command, at the longest for `limit`. Dropped on the way, the command is ended.
     pub async fn run(
@@ -44,7 +52,10 @@ impl Sandbox {
         listener: Option<&dyn Listener>,
     ) -> Result<Finished> {
         let begun = Instant::now();
-        let mut child = self.start(command).await?;
+        let Ok(started) = timeout(limit, self.start(command)).await else {
+            return Ok(Finished::before_it_began(begun.elapsed()));
+        };
+        let mut child = started?;
         let stopper = child.stopper().map_err(Error::internal)?;
         let cap = self.settings().output_bytes;
         let work = to_the_end(&mut child, input, cap, listener);
@@ -77,20 +88,29 @@ async fn to_the_end(
     listener: Option<&dyn Listener>,
 ) -> io::Result<(Ending, Text, Text)> {
     let (sink, output, errors) = (child.input.take(), child.output.take(), child.errors.take());
-    let (ending, stdout, stderr, ()) = tokio::try_join!(
-        child.wait(),
-        gather(output, "stdout", cap, listener),
-        gather(errors, "stderr", cap, listener),
-        feed(sink, input),
-    )?;
-    Ok((ending, stdout, stderr))
+    let telling = Telling::default();
+    let heard = listener.map(|_| &telling);
+    let work = async {
+        let done = tokio::try_join!(
+            child.wait(),
+            gather(output, "stdout", cap, heard),
+            gather(errors, "stderr", cap, heard),
+            feed(sink, input),
+        );
+        telling.finish();
+        done.map(|(ending, stdout, stderr, ())| (ending, stdout, stderr))
+    };
+    match listener {
+        None => work.await,
+        Some(listener) => telling.beside(work, listener).await,
+    }
 }
 
 async fn gather(
     stream: Option<pipe::Receiver>,
     name: &'static str,
     cap: usize,
-    listener: Option<&dyn Listener>,
+    telling: Option<&Telling>,
 ) -> io::Result<Text> {
     let mut kept = HeadTail::new(cap);
     let mut pieces = Pieces::default();
@@ -99,20 +119,13 @@ async fn gather(
     loop {
         let read = stream.read(&mut buffer).await?;
         kept.push(&buffer[..read]);
-        let Some(listener) = listener else {
-            if read == 0 {
-                return Ok(kept.into_text());
-            }
-            continue;
-        };
-        let text = if read == 0 { std::mem::take(&mut pieces).finish() } else { pieces.push(&buffer[..read]) };
-        if !text.is_empty() {
-            listener.heard(name, text).await;
+        if let Some(telling) = telling {
+            let text = if read == 0 { std::mem::take(&mut pieces).finish() } else { pieces.push(&buffer[..read]) };
+            telling.add(name, &text);
         }
         if read == 0 {
             return Ok(kept.into_text());
         }
-        sleep(GATHER).await;
     }
 }
 

@@ -1,41 +1,26 @@
 //! Starting commands: what is asked for becomes a plan, and the plan a process.
 
-use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use mainstay_core::{Error, Kind, Result};
-use tokio::net::unix::pipe;
-use tokio::sync::OnceCell;
+use mainstay_core::{Error, Result};
+use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 
 use super::child::{Child, Terminal};
-use super::linux::{Failure, Ground, Line, Mask, Message, Plan, PrivateDir, Size, Spawner, Step, Tree};
+use super::command::{Command, Size};
+use super::linux::{Failure, Ground, Line, Mask, Message, Plan, Spawner, Step, Tree, limits};
 use super::masks::Scan;
+use super::private_dir::PrivateDir;
 use super::protections::Protections;
 use super::reach::Reach;
 use super::settings::{ExecSettings, SandboxMode};
-use super::{environment, limits, program};
+use super::streams::streams;
+use super::{environment, program};
 use crate::Workspace;
-
-/// What a caller wants to run.
-#[derive(Debug, Clone, Default)]
-pub struct Command {
-    pub program: String,
-    pub args: Vec<String>,
-    /// A path in the workspace; the workspace itself if there is none.
-    pub cwd: Option<String>,
-    pub env: BTreeMap<String, String>,
-    /// The program is a command line for `/bin/sh`, and the arguments are its `$1`, `$2` …
-    pub shell: bool,
-    /// Standard input is a pipe; nothing can be read from it otherwise.
-    pub piped: bool,
-    /// It runs at a terminal of its own.
-    pub terminal: Option<Size>,
-}
 
 /// The door through which commands are started.
 #[derive(Clone)]
@@ -46,7 +31,7 @@ struct Inner {
     settings: ExecSettings,
     namespaces: bool,
     base: OnceCell<Base>,
-    scan: Mutex<Scan>,
+    scan: Arc<Mutex<Scan>>,
 }
 
 /// What is found out and set up when the first command is run.
@@ -71,7 +56,7 @@ impl Sandbox {
     }
 
     fn build(workspace: Workspace, settings: ExecSettings, namespaces: bool) -> Self {
-        let scan = Mutex::new(Scan::new(&settings));
+        let scan = Arc::new(Mutex::new(Scan::new(&settings)));
         Self(Arc::new(Inner { workspace, settings, namespaces, base: OnceCell::new(), scan }))
     }
 
@@ -91,8 +76,10 @@ impl Sandbox {
                 let inner = &self.0;
                 let reach = Arc::new(Reach::of(&inner.workspace, &inner.settings));
                 let spawner = Spawner::start(&inner.settings)?;
-                tokio::task::spawn_blocking(PrivateDir::forget_old).await.map_err(Error::internal)?;
                 let ground = Arc::new(spawner.find(&inner.settings, reach.clone(), inner.namespaces).await?);
+                if !ground.hides_names() {
+                    tokio::task::spawn_blocking(PrivateDir::forget_old).await.map_err(Error::internal)?;
+                }
                 Ok(Base { spawner, ground, reach })
             })
             .await
@@ -117,12 +104,15 @@ impl Sandbox {
         let (ours, streams) = streams(command).map_err(Error::internal)?;
         let (sandbox, ground, reach) = (self.clone(), base.ground.clone(), base.reach.clone());
         let wanted = command.clone();
+        let whole = base.ground.hides_names();
+        // Others may be looking, and however long that takes, a caller can give up waiting for it.
+        let scan = if whole { Some(self.0.scan.clone().lock_owned().await) } else { None };
         let prepare = move || {
-            let prepared = sandbox.prepare(&ground, &reach, &wanted)?;
+            let prepared = sandbox.prepare(&ground, &reach, &wanted, scan)?;
             prepared.into_plan(ground, theirs, streams, wanted.terminal).map_err(Error::internal)
         };
-        let whole = base.ground.hides_names();
-        let (process, tmp) = match base.spawner.launch(prepare).await? {
+        let (plan, tmp) = tokio::task::spawn_blocking(prepare).await.map_err(Error::internal)??;
+        let (process, tmp) = match base.spawner.launch(plan, tmp).await? {
             Ok(started) => started,
             Err(failure) => return Ok(Err(failure)),
         };
@@ -139,51 +129,38 @@ impl Sandbox {
         follow(child).await.map_err(Error::internal)
     }
 
-    /// Everything that has to do with the file system.
-    fn prepare(&self, ground: &Ground, reach: &Reach, command: &Command) -> Result<Prepared> {
+    /// Everything that has to do with the file system. Where names can be hidden they are looked for.
+    fn prepare(
+        &self,
+        ground: &Ground,
+        reach: &Reach,
+        command: &Command,
+        scan: Option<OwnedMutexGuard<Scan>>,
+    ) -> Result<Prepared> {
         let inner = &self.0;
-        let directory = inner.workspace.find(command.cwd.as_deref().unwrap_or(".")).and_then(|spot| spot.open_dir());
-        let directory = directory.map_err(as_cwd)?;
+        let directory = command.directory(&inner.workspace)?;
         let path = directory.absolute();
         let identity = rustix::fs::fstat(directory.as_fd()).map_err(Error::internal)?;
         let search_path = reach.variables.get("PATH").map_or("", String::as_str);
-        let name = if command.shell { program::SHELL } else { &command.program };
-        let program = program::find(name, search_path, &path)?;
-        program::allow(&program, &inner.settings, search_path)?;
-        let masks = if ground.hides_names() {
-            inner.scan.lock().unwrap_or_else(PoisonError::into_inner).masks(&inner.workspace)?
-        } else {
-            Vec::new()
+        let program = command.file(search_path, &path, &inner.settings)?;
+        refuse_open_secrets(&inner.workspace, &inner.settings, ground)?;
+        let masks = match scan {
+            Some(mut scan) => scan.masks(&inner.workspace, reach)?,
+            None => Vec::new(),
         };
         let tmp = if ground.hides_names() { None } else { Some(PrivateDir::make().map_err(Error::internal)?) };
-        let usual = self.usual_variables(reach, tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path));
+        let tmp_path = tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path);
+        let usual = environment::usual(&inner.settings, reach, tmp_path);
         Ok(Prepared {
             program: text(program.as_os_str().as_bytes())?,
-            arguments: arguments(command)?,
+            arguments: command.arguments()?,
             environment: environment::build(usual, &inner.settings.env, &command.env)?,
             directory: text(path.as_os_str().as_bytes())?,
             directory_identity: (identity.st_dev, identity.st_ino),
             masks,
-            limits: limits::of(&inner.settings, ground.hides_names()),
+            limits: limits(&inner.settings, ground.hides_names()),
             tmp,
         })
-    }
-
-    fn usual_variables(&self, reach: &Reach, tmp: &Path) -> BTreeMap<String, String> {
-        let mut usual =
-            if self.0.settings.sandbox == SandboxMode::Off { BTreeMap::new() } else { reach.variables.clone() };
-        usual.insert("PATH".into(), reach.variables.get("PATH").cloned().unwrap_or_default());
-        for name in ["LANG", "LC_ALL", "TZ", "USER", "LOGNAME"] {
-            if let Ok(value) = std::env::var(name) {
-                usual.insert(name.into(), value);
-            }
-        }
-        let home = self.0.settings.home.clone().unwrap_or_else(|| tmp.join("home"));
-        usual.insert("HOME".into(), home.to_string_lossy().into_owned());
-        usual.insert("TMPDIR".into(), tmp.to_string_lossy().into_owned());
-        usual.insert("SHELL".into(), program::SHELL.into());
-        usual.insert("TERM".into(), "xterm-256color".into());
-        usual
     }
 }
 
@@ -217,35 +194,6 @@ impl Prepared {
     }
 }
 
-/// The server's ends of the standard streams.
-#[derive(Default)]
-struct Ours {
-    input: Option<pipe::Sender>,
-    output: Option<pipe::Receiver>,
-    errors: Option<pipe::Receiver>,
-}
-
-fn streams(command: &Command) -> io::Result<(Ours, Vec<OwnedFd>)> {
-    if command.terminal.is_some() {
-        return Ok((Ours::default(), Vec::new()));
-    }
-    let flags = rustix::pipe::PipeFlags::CLOEXEC;
-    let (output, their_output) = rustix::pipe::pipe_with(flags)?;
-    let (errors, their_errors) = rustix::pipe::pipe_with(flags)?;
-    let (input, their_input) = if command.piped {
-        let (their_input, input) = rustix::pipe::pipe_with(flags)?;
-        (Some(pipe::Sender::from_owned_fd(input)?), their_input)
-    } else {
-        (None, std::fs::File::open("/dev/null")?.into())
-    };
-    let ours = Ours {
-        input,
-        output: Some(pipe::Receiver::from_owned_fd(output)?),
-        errors: Some(pipe::Receiver::from_owned_fd(errors)?),
-    };
-    Ok((ours, vec![their_input, their_output, their_errors]))
-}
-
 /// Waits until the command is running, or has been given up.
 async fn follow(mut child: Child) -> io::Result<Result<Child, Failure>> {
     loop {
@@ -266,39 +214,17 @@ async fn follow(mut child: Child) -> io::Result<Result<Child, Failure>> {
     }
 }
 
-fn arguments(command: &Command) -> Result<Vec<CString>> {
-    let first: Vec<&str> =
-        if command.shell { vec!["sh", "-c", &command.program, "sh"] } else { vec![&command.program] };
-    let all = first.into_iter().chain(command.args.iter().map(String::as_str));
-    all.map(|argument| CString::new(argument).map_err(|_| Error::field("args", "An argument has a NUL in it.")))
-        .collect()
-}
-
 fn text(bytes: &[u8]) -> Result<CString> {
     CString::new(bytes).map_err(Error::internal)
 }
 
-/// The path was the working directory, and a caller looks for it under that name.
-fn as_cwd(error: Error) -> Error {
-    if matches!(error.kind, Kind::Invalid | Kind::NotFound) { Error::field("cwd", error.public) } else { error }
-}
-
 fn refusal(command: &Command, failure: Failure) -> Error {
-    let name = if command.shell { program::SHELL } else { &command.program };
+    if failure.step == Step::Program
+        && let Some(error) = program::refusal(command.name(), failure.errno)
+    {
+        return error;
+    }
     match (failure.step, failure.errno) {
-        (Step::Program, libc::ENOENT | libc::ENOTDIR) => Error::field(
-            "command",
-            format!("{name:?} is not there for a command to run, or the interpreter it names is not."),
-        ),
-        (Step::Program, libc::EACCES | libc::EPERM) => {
-            Error::denied(format!("{name:?} is not executable, or commands may not reach it."))
-        }
-        (Step::Program, libc::ENOEXEC) => {
-            Error::field("command", format!("{name:?} is not a program of this machine."))
-        }
-        (Step::Program, libc::E2BIG) => {
-            Error::field("args", "The arguments and variables are longer than the system takes.")
-        }
         (Step::Directory, libc::ENOENT | libc::ESTALE | libc::ENOTDIR) => {
             Error::field("cwd", "The working directory was moved or removed while the command was being started.")
         }
@@ -307,5 +233,43 @@ fn refusal(command: &Command, failure: Failure) -> Error {
             "The command was not run, because it could not be confined as promised: {failure}. `mainstay doctor` says \
              what this machine can enforce."
         )),
+    }
+}
+
+/// The server's own files must not be in a command's reach. Where they cannot be hidden, there is no command.
+fn refuse_open_secrets(workspace: &Workspace, settings: &ExecSettings, ground: &Ground) -> Result<()> {
+    let closed = workspace.roots().iter().flat_map(|root| root.closed()).next();
+    match closed {
+        Some(path) if settings.sandbox != SandboxMode::Off && !ground.hides_names() => {
+            Err(Error::unavailable(format!(
+                "The server's own directory {} lies in the workspace, and without namespaces it cannot be hidden from a \
+             command; choose another with --data-dir.",
+                path.display()
+            )))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::FilesSettings;
+
+    #[tokio::test]
+    async fn a_callers_time_covers_the_wait_for_somebody_elses_scan() {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
+        let sandbox = Sandbox::new(workspace, ExecSettings::default());
+        assert_eq!(sandbox.protections().await.unwrap().level, "namespaces");
+        let command = Command { program: "true".into(), ..Command::default() };
+        let slow = sandbox.0.scan.clone().lock_owned().await;
+        let late = sandbox.run(&command, None, Duration::from_millis(50), None).await.unwrap();
+        assert!(late.timed_out, "{late:?}");
+        drop(slow);
+        let done = sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+        assert_eq!((done.timed_out, done.ending.code), (false, 0));
     }
 }

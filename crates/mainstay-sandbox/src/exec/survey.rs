@@ -1,8 +1,9 @@
 //! What this machine can enforce, and what to do about what it cannot.
 
-use super::linux::kernel;
-use super::sandbox::{Command, Sandbox};
+use super::command::Command;
+use super::sandbox::Sandbox;
 use super::settings::{ExecSettings, SandboxMode};
+use super::system;
 use crate::Workspace;
 
 /// What one look found.
@@ -15,39 +16,20 @@ pub struct Finding {
     pub remedy: Option<&'static str>,
 }
 
-fn good(name: &'static str, what: impl Into<String>) -> Finding {
+pub(crate) fn good(name: &'static str, what: impl Into<String>) -> Finding {
     Finding { name, enforced: true, what: what.into(), remedy: None }
 }
 
-fn missing(name: &'static str, what: impl Into<String>, remedy: &'static str) -> Finding {
+pub(crate) fn missing(name: &'static str, what: impl Into<String>, remedy: &'static str) -> Finding {
     Finding { name, enforced: false, what: what.into(), remedy: Some(remedy) }
 }
 
 /// Asks the kernel, and then runs a command to see that it all works together.
 pub async fn survey(workspace: &Workspace, settings: &ExecSettings) -> Vec<Finding> {
     if settings.sandbox == SandboxMode::Off {
-        return vec![missing(
-            "sandbox",
-            "commands run without protection: sandbox = \"off\"",
-            "Set sandbox = \"on\" in [exec].",
-        )];
+        return vec![missing("sandbox", "commands run without protection: sandbox = \"off\"", system::INSTEAD_OF_OFF)];
     }
-    let kernel = kernel();
-    let mut findings = vec![
-        match kernel.landlock {
-            Some(version) => good("landlock", format!("version {version}")),
-            None => missing(
-                "landlock",
-                "not in this kernel, or switched off",
-                "Use Linux 5.13 or newer, with landlock in the kernel's lsm= list.",
-            ),
-        },
-        if kernel.seccomp {
-            good("seccomp", "system calls can be filtered")
-        } else {
-            missing("seccomp", "the kernel takes no filters", "Use a kernel with CONFIG_SECCOMP_FILTER.")
-        },
-    ];
+    let mut findings = system::findings();
     let sandbox = Sandbox::new(workspace.clone(), settings.clone());
     match sandbox.protections().await {
         Err(error) => findings.push(missing("commands", error.public, "Without it commands are refused.")),

@@ -4,19 +4,20 @@
 //! expects is held against what is there, and only then do names change. A change of one file is one rename. A change
 //! of several leaves traces in the journal first, so that whoever finds it half done can undo it.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
 use mainstay_core::{Error, Kind, Result};
-use rustix::fs::{AtFlags, Mode, RenameFlags};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use serde_json::json;
 
 use super::fault::{self, About as _};
-use super::journal::Record;
+use super::journal::{Journal, Record};
 use super::lock::Locked;
 use super::staged::{Staged, sync_directory, temporary_name};
 use super::trace::{Act, Trace};
-use super::{EntryKind, Facts, OpenFile, Place, Workspace, removal};
+use super::{EntryKind, Facts, OpenFile, Place, Workspace, removal, walk};
 
 /// What a file is to hold.
 #[derive(Debug)]
@@ -55,10 +56,12 @@ pub enum Step {
         expect: Expect,
         mode: Option<u32>,
     },
-    /// A file, a link, or a directory with all that is in it is to go.
+    /// What is of this kind is to go. A directory that is not empty goes only if that is meant.
     Remove {
         place: Place,
         expect: Expect,
+        kind: EntryKind,
+        recursive: bool,
     },
     /// Something gets another name; `expect` is about what has that name now.
     Move {
@@ -68,6 +71,7 @@ pub enum Step {
     },
     MakeDirectory {
         place: Place,
+        mode: Option<u32>,
     },
 }
 
@@ -107,7 +111,7 @@ impl Workspace {
         }
         let shown = ready.first().map_or(String::new(), |step| step.place.shown().to_owned());
         let directories = ready.iter().flat_map(Ready::directories);
-        let locked = Locked::take(directories, &shown)?;
+        let locked = Locked::take(directories, self.journal.as_deref().map(Journal::directory), &shown)?;
         distinct(&ready)?;
         for step in &mut ready {
             step.check()?;
@@ -199,6 +203,10 @@ struct Ready {
     to: Option<Place>,
     staged: Option<Staged>,
     expect: Expect,
+    /// What is to be removed.
+    meant: Option<EntryKind>,
+    /// Of a directory that is made.
+    mode: Option<u32>,
     /// What is there, seen under the lock.
     found: Option<Facts>,
     trace: Option<Trace>,
@@ -206,16 +214,21 @@ struct Ready {
 
 impl Ready {
     fn prepare(step: Step, made: &mut Vec<(OwnedFd, std::ffi::OsString)>) -> Result<Self> {
+        let mut meant = None;
         let (act, mut place, mut to, content, expect, mode) = match step {
             Step::Put { place, content, expect, mode } => (Act::Put, place, None, Some(content), expect, mode),
-            Step::Remove { place, expect } => (Act::Remove, place, None, None, expect, None),
+            Step::Remove { place, expect, kind, recursive } => {
+                meant = Some(kind);
+                let act = if kind == EntryKind::Directory && !recursive { Act::RemoveEmpty } else { Act::Remove };
+                (act, place, None, None, expect, None)
+            }
             Step::Move { from, to, expect } => (Act::Move, from, Some(to), None, expect, None),
-            Step::MakeDirectory { place } => (Act::MakeDirectory, place, None, None, Expect::Nothing, None),
+            Step::MakeDirectory { place, mode } => (Act::MakeDirectory, place, None, None, Expect::Nothing, mode),
         };
         let grows = match act {
             Act::Put | Act::MakeDirectory => Some(&mut place),
             Act::Move => to.as_mut(),
-            Act::Remove => None,
+            Act::Remove | Act::RemoveEmpty => None,
         };
         if let Some(grows) = grows {
             grows.make_directories(made)?;
@@ -232,7 +245,7 @@ impl Ready {
             }
             None => None,
         };
-        Ok(Self { act, place, to, staged, expect, found: None, trace: None })
+        Ok(Self { act, place, to, staged, expect, meant, mode, found: None, trace: None })
     }
 
     fn directories(&self) -> impl Iterator<Item = &OwnedFd> {
@@ -267,8 +280,11 @@ impl Ready {
             }
             (Expect::Nothing, None) | (Expect::Anything, _) => {}
         }
-        if self.act == Act::Remove {
+        if let Some(meant) = self.meant {
             let facts = found.as_ref().ok_or_else(|| fault::not_found(target.shown()))?;
+            if facts.kind != meant {
+                return Err(walk::restless(target.shown()));
+            }
             if facts.kind == EntryKind::Directory {
                 removal::refuse_protected(target)?;
             }
@@ -282,9 +298,17 @@ impl Ready {
             Act::Put => self.put(),
             Act::Remove => self.remove(),
             Act::Move => self.rename(),
+            Act::RemoveEmpty => {
+                let Place { directory, name, .. } = &self.place;
+                rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR).map_err(|errno| match errno {
+                    Errno::NOTEMPTY | Errno::EXIST => not_empty(self.place.shown()),
+                    other => fault::of(other, self.place.shown()),
+                })?;
+                self.done(None)
+            }
             Act::MakeDirectory => {
                 let Place { directory, name, .. } = &self.place;
-                rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o777)).about(self.place.shown())?;
+                make_directory(directory, name, self.mode).about(self.place.shown())?;
                 self.done(None)
             }
         }
@@ -303,7 +327,7 @@ impl Ready {
         }
         let temporary = match &self.trace {
             Some(trace) => {
-                rustix::fs::linkat(directory, name, directory, &trace.backup, AtFlags::empty()).about(&shown)?;
+                keep(directory, name, &trace.backup).about(&shown)?;
                 trace.temporary.clone()
             }
             None => temporary_name(".new"),
@@ -382,8 +406,10 @@ impl Ready {
             new: match self.act {
                 Act::Put => self.staged.as_ref().map(|staged| staged.identity),
                 Act::Move => self.place.look().ok().flatten().map(|facts| facts.identity),
-                Act::Remove | Act::MakeDirectory => None,
+                Act::Remove | Act::RemoveEmpty | Act::MakeDirectory => None,
             },
+            tag: self.staged.as_ref().map(|staged| staged.etag.clone()),
+            mode: self.found.map(|facts| facts.mode & 0o777),
         });
     }
 
@@ -400,21 +426,56 @@ impl Ready {
     }
 }
 
-/// Renames without ever replacing anything.
-pub(super) fn rename_new(
-    from: &OwnedFd,
-    old: &std::ffi::OsStr,
-    to: &OwnedFd,
-    new: &std::ffi::OsStr,
-) -> rustix::io::Result<()> {
-    match rustix::fs::renameat_with(from, old, to, new, RenameFlags::NOREPLACE) {
-        // The file system does not know how; it was looked at a moment ago, under the lock.
-        Err(Errno::INVAL | Errno::NOSYS) => match rustix::fs::statat(to, new, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(_) => Err(Errno::EXIST),
-            Err(_) => rustix::fs::renameat(from, old, to, new),
-        },
+/// Gives what is there a second name, so that it can be put back; where no file can have two, its only one.
+fn keep(directory: &OwnedFd, name: &OsStr, backup: &OsStr) -> rustix::io::Result<()> {
+    match rustix::fs::linkat(directory, name, directory, backup, AtFlags::empty()) {
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+            rustix::fs::renameat(directory, name, directory, backup)
+        }
         other => other,
     }
+}
+
+/// A mode that is wanted holds whatever the process's own habits are.
+pub(super) fn make_directory(directory: &OwnedFd, name: &OsStr, mode: Option<u32>) -> rustix::io::Result<()> {
+    rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o777))?;
+    if let Some(mode) = mode {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let made = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+        let wanted = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        let set = std::fs::File::from(made).set_permissions(wanted);
+        set.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    }
+    Ok(())
+}
+
+fn not_empty(shown: &str) -> Error {
+    Error::new(Kind::Conflict, format!("{shown} is not empty any more; look again, then remove it with recursive."))
+        .with_data(json!({ "path": shown }))
+}
+
+/// Renames without ever replacing anything.
+pub(super) fn rename_new(from: &OwnedFd, old: &OsStr, to: &OwnedFd, new: &OsStr) -> rustix::io::Result<()> {
+    match rename_if_free(from, old, to, new) {
+        // The file system does not know how; it was looked at a moment ago, under the lock.
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+            match rustix::fs::statat(to, new, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(_) => Err(Errno::EXIST),
+                Err(_) => rustix::fs::renameat(from, old, to, new),
+            }
+        }
+        other => other,
+    }
+}
+
+#[cfg(any(target_vendor = "apple", all(target_os = "linux", not(mainstay_elsewhere))))]
+fn rename_if_free(from: &OwnedFd, old: &OsStr, to: &OwnedFd, new: &OsStr) -> rustix::io::Result<()> {
+    rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE)
+}
+
+#[cfg(not(any(target_vendor = "apple", all(target_os = "linux", not(mainstay_elsewhere)))))]
+fn rename_if_free(_from: &OwnedFd, _old: &OsStr, _to: &OwnedFd, _new: &OsStr) -> rustix::io::Result<()> {
+    Err(Errno::NOSYS)
 }
 
 fn changed(shown: &str, wanted: &str, now: &str) -> Error {

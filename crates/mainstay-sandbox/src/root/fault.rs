@@ -70,6 +70,10 @@ pub(crate) fn a_root(shown: &str) -> Error {
     Error::denied(format!("{shown} is a root of the workspace and stays as it is."))
 }
 
+pub(crate) fn too_deep() -> Error {
+    Error::field("path", format!("The path has more than {} names.", super::DEEPEST))
+}
+
 pub(crate) fn closed(shown: &str) -> Error {
     Error::denied(format!("{shown} belongs to the server itself and is not for callers."))
 }

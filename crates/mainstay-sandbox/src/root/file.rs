@@ -30,6 +30,10 @@ pub struct Facts {
 }
 
 impl From<&Stat> for Facts {
+    #[cfg_attr(
+        target_os = "linux",
+        expect(clippy::useless_conversion, reason = "the widths of these numbers differ between systems")
+    )]
     fn from(stat: &Stat) -> Self {
         let nanos = |value| u32::try_from(value).unwrap_or(0);
         Self {
@@ -37,11 +41,10 @@ impl From<&Stat> for Facts {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             modified: (stat.st_mtime, nanos(stat.st_mtime_nsec)),
             changed: (stat.st_ctime, nanos(stat.st_ctime_nsec)),
-            mode: stat.st_mode & 0o7777,
-            #[expect(clippy::useless_conversion, reason = "its width differs between systems")]
+            mode: u32::from(stat.st_mode) & 0o7777,
             links: stat.st_nlink.into(),
             owner: (stat.st_uid, stat.st_gid),
-            identity: Identity { device: stat.st_dev, inode: stat.st_ino },
+            identity: Identity::from(stat),
         }
     }
 }
@@ -109,6 +112,11 @@ impl OpenFile {
 
     /// The tag of the content as it is now. A large file that has not changed since it was last hashed is not read.
     pub fn etag(&self) -> Result<String> {
+        self.etag_while(&|| true)
+    }
+
+    /// The same, as long as somebody still wants to know.
+    pub fn etag_while(&self, wanted: &dyn Fn() -> bool) -> Result<String> {
         if self.facts.size < EtagCache::WORTH {
             let bytes = self.read_range(0, u64::MAX)?;
             return Ok(etag_of(&bytes));
@@ -121,6 +129,9 @@ impl OpenFile {
         let mut buffer = vec![0; 256 * 1024];
         let mut from = self.reader(0);
         loop {
+            if !wanted() {
+                return Err(Error::new(mainstay_core::Kind::Cancelled, "The call was cancelled."));
+            }
             let read = from.read(&mut buffer).about(&self.shown)?;
             if read == 0 {
                 break;

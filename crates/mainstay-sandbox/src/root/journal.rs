@@ -40,6 +40,10 @@ impl Journal {
         Ok(Self { directory: directory.to_owned() })
     }
 
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     pub(super) fn begin(&self, traces: &[&Trace]) -> Result<Record> {
         self.write(traces).map_err(|error| {
             Error::unavailable("The journal of changes cannot be written; nothing was changed.").with_detail(error)
@@ -61,6 +65,9 @@ impl Journal {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
         for entry in entries.flatten() {
             let path = entry.path();
+            if !path.extension().is_some_and(|extension| extension == BEGUN || extension == DONE) {
+                continue;
+            }
             if let Err(error) = recover_one(workspace, &path) {
                 tracing::warn!(%error, record = %path.display(), "an unfinished change could not be looked after");
             }
@@ -77,6 +84,11 @@ fn recover_one(workspace: &Workspace, path: &Path) -> std::io::Result<()> {
     file.read_to_end(&mut text)?;
     // Half a record: its writer died before it touched anything.
     let Ok(traces) = serde_json::from_slice::<Vec<Trace>>(&text) else { return std::fs::remove_file(path) };
+    let guard = workspace.roots[0].guard();
+    if !traces.iter().all(|trace| trace.is_ours(guard)) {
+        tracing::warn!(record = %path.display(), "a record of a change that no server made is not obeyed");
+        return std::fs::remove_file(path);
+    }
     let ours = |place: &Where| workspace.roots.iter().any(|root| root.path == place.root);
     if !traces.iter().all(|trace| ours(&trace.at) && trace.to.as_ref().is_none_or(|(to, _)| ours(to))) {
         return Ok(());

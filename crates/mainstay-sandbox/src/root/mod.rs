@@ -35,6 +35,9 @@ use fault::outside;
 /// The longest path that is looked at.
 const LONGEST: usize = 4096;
 
+/// The most directories above anything that is reached: each is held open while a path is walked.
+const DEEPEST: usize = 256;
+
 /// What the tools may reach: the workspace and the roots beside it.
 #[derive(Debug, Clone)]
 pub struct Workspace {
@@ -70,7 +73,18 @@ pub(crate) struct Identity {
 
 impl Identity {
     fn of(fd: BorrowedFd<'_>) -> rustix::io::Result<Self> {
-        rustix::fs::fstat(fd).map(|stat| Self { device: stat.st_dev, inode: stat.st_ino })
+        rustix::fs::fstat(fd).map(|stat| Self::from(&stat))
+    }
+}
+
+impl From<&rustix::fs::Stat> for Identity {
+    #[cfg_attr(target_os = "linux", expect(clippy::unnecessary_cast, reason = "it is narrower on other systems"))]
+    #[cfg_attr(
+        target_vendor = "apple",
+        expect(clippy::cast_sign_loss, reason = "it only has to be the same each time")
+    )]
+    fn from(stat: &rustix::fs::Stat) -> Self {
+        Self { device: stat.st_dev as u64, inode: stat.st_ino }
     }
 }
 
@@ -170,7 +184,7 @@ impl Workspace {
         }
         let text = Path::new(path);
         let (root, rest) = if text.is_absolute() { self.root_of(text)? } else { (&self.roots[0], text) };
-        let names = rest
+        let names: Vec<OsString> = rest
             .components()
             .filter_map(|component| match component {
                 Component::Normal(name) => Some(name.to_owned()),
@@ -178,6 +192,9 @@ impl Workspace {
                 Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
             })
             .collect();
+        if names.len() > DEEPEST {
+            return Err(fault::too_deep());
+        }
         let mut spot = self.spot(root, names);
         spot.directory = path.ends_with('/');
         Ok(spot)
@@ -238,6 +255,12 @@ impl Root {
     /// Directories in it that are not for callers, nor for commands.
     pub fn closed(&self) -> &[PathBuf] {
         &self.closed
+    }
+
+    /// Whether a directory is one of them, by what it is and not by its name.
+    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    pub(crate) fn is_closed(&self, device: u64, inode: u64) -> bool {
+        self.rule(Identity { device, inode }) == Some(Rule::Closed)
     }
 
     fn rule(&self, identity: Identity) -> Option<Rule> {

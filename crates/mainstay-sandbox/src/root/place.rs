@@ -83,7 +83,7 @@ impl Place {
         match rustix::fs::openat(&self.directory, &self.name, walk::reading() | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(fd) => OpenFile::new(fd, &self.root, self.shown.clone()).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP) => Err(walk::restless(&self.shown)),
+            Err(Errno::LOOP | Errno::MLINK) => Err(walk::restless(&self.shown)),
             Err(errno) => Err(fault::of(errno, &self.shown)),
         }
     }

@@ -36,6 +36,9 @@ fn inspect(top: &Dir, place: &Place) -> Result<()> {
             }
             continue;
         };
+        if open.len() >= super::DEEPEST {
+            return Err(fault::too_deep());
+        }
         let directory = parent.child(&name)?;
         let deeper = subdirectories(&directory, place)?;
         open.push((directory, std::mem::replace(&mut below, deeper)));

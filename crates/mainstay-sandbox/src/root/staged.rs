@@ -1,9 +1,10 @@
 //! A file that is written and safe on disk, and has no name yet.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use mainstay_core::{Result, new_id};
@@ -41,12 +42,12 @@ impl Staged {
             Self { identity: Identity::of(file.as_fd()).about(shown)?, file, name, size: 0, etag: String::new() };
         staged.fill(content, shown)?;
         if let Some(mode) = mode.or(old.map(|facts| facts.mode & 0o777)) {
-            rustix::fs::fchmod(&staged.file, Mode::from_raw_mode(mode)).about(shown)?;
+            staged.file.set_permissions(Permissions::from_mode(mode)).about(shown)?;
         }
         if let Some(old) = old {
             keep_owner(&staged.file, old);
         }
-        rustix::fs::fsync(&staged.file).about(shown)?;
+        staged.file.sync_all().about(shown)?;
         Ok(staged)
     }
 
@@ -88,9 +89,9 @@ impl Staged {
                 let by_handle: PathBuf = format!("/proc/self/fd/{}", self.file.as_raw_fd()).into();
                 rustix::fs::linkat(rustix::fs::CWD, &by_handle, directory, name, AtFlags::SYMLINK_FOLLOW)
             }
+            // Not every file system can give a file two names.
             Some((from, temporary)) => {
-                rustix::fs::linkat(from, temporary, directory, name, AtFlags::empty())?;
-                rustix::fs::unlinkat(from, temporary, AtFlags::empty())?;
+                super::change::rename_new(from, temporary, directory, name)?;
                 self.name = None;
                 Ok(())
             }
@@ -109,7 +110,7 @@ impl Drop for Staged {
 /// A file without a name vanishes by itself if we do.
 fn nameless(directory: &OwnedFd, shown: &str) -> Result<(File, Option<(OwnedFd, OsString)>)> {
     let mode = Mode::from_raw_mode(0o666);
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
     {
         let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::openat(directory, ".", flags, mode) {

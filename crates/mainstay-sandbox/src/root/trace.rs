@@ -2,18 +2,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
 
-use super::change::rename_new;
+use super::change::{make_directory, rename_new};
 use super::{Identity, removal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Act {
     Put,
     Remove,
+    RemoveEmpty,
     Move,
     MakeDirectory,
 }
@@ -37,6 +39,10 @@ pub(super) struct Trace {
     pub(super) temporary: OsString,
     pub(super) was: Option<Identity>,
     pub(super) new: Option<Identity>,
+    /// Of the new content.
+    pub(super) tag: Option<String>,
+    /// Of what was there.
+    pub(super) mode: Option<u32>,
 }
 
 impl Trace {
@@ -46,8 +52,21 @@ impl Trace {
         let _ = rustix::fs::unlinkat(directory, &self.temporary, AtFlags::empty());
         match self.act {
             Act::Put => {
-                self.take_away(directory, &self.name);
-                put_back(directory, &self.backup, &self.name);
+                if self.was.is_none() {
+                    self.take_away(directory);
+                } else if self.new.is_some() && identity(directory, &self.name) == self.new {
+                    // What was there has another name for as long as this is not done.
+                    if identity(directory, &self.backup).is_some() {
+                        report(rustix::fs::renameat(directory, &self.backup, directory, &self.name));
+                    }
+                } else {
+                    put_back(directory, &self.backup, &self.name);
+                }
+            }
+            Act::RemoveEmpty => {
+                if identity(directory, &self.name).is_none() {
+                    report(make_directory(directory, &self.name, self.mode));
+                }
             }
             Act::Remove => put_back(directory, &self.backup, &self.name),
             Act::Move => {
@@ -71,11 +90,36 @@ impl Trace {
         }
     }
 
-    /// Removes the new file, unless somebody has put something else there since.
-    fn take_away(&self, directory: &OwnedFd, name: &OsStr) {
-        if self.new.is_some() && identity(directory, name) == self.new {
-            report(rustix::fs::unlinkat(directory, name, AtFlags::empty()));
+    /// Removes the new file, unless somebody has put something else there since. A number of a file that is gone is
+    /// soon given to another: so its content has to be what this change wrote.
+    fn take_away(&self, directory: &OwnedFd) {
+        if self.new.is_none() || identity(directory, &self.name) != self.new {
+            return;
         }
+        let flags = super::walk::reading() | rustix::fs::OFlags::NOFOLLOW;
+        let Ok(file) = rustix::fs::openat(directory, &self.name, flags, rustix::fs::Mode::empty()) else { return };
+        let mut hasher = blake3::Hasher::new();
+        if hasher.update_reader(std::fs::File::from(file)).is_ok()
+            && Some(super::file::spell(&hasher.finalize())) == self.tag
+        {
+            report(rustix::fs::unlinkat(directory, &self.name, AtFlags::empty()));
+        }
+    }
+
+    /// Whether a record says only what a change of ours says. Records are obeyed by a later server: one that was made up
+    /// must not lead it anywhere.
+    pub(super) fn is_ours(&self, guard: &crate::Guard) -> bool {
+        let plain = |name: &OsString| {
+            let bytes = name.as_bytes();
+            !bytes.is_empty() && bytes != b"." && bytes != b".." && !bytes.contains(&b'/') && !guard.protects(name)
+        };
+        let temporary = |name: &OsString, end: &str| {
+            plain(name) && name.to_str().is_some_and(|name| name.starts_with(".mainstay-") && name.ends_with(end))
+        };
+        plain(&self.name)
+            && self.to.as_ref().is_none_or(|(_, name)| plain(name))
+            && temporary(&self.backup, ".old")
+            && temporary(&self.temporary, ".new")
     }
 }
 
@@ -93,7 +137,7 @@ fn put_back(directory: &OwnedFd, backup: &OsStr, name: &OsStr) {
 
 fn identity(directory: &OwnedFd, name: &OsStr) -> Option<Identity> {
     let stat = rustix::fs::statat(directory.as_fd(), name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(Identity { device: stat.st_dev, inode: stat.st_ino })
+    Some(Identity::from(&stat))
 }
 
 fn report(result: rustix::io::Result<()>) {

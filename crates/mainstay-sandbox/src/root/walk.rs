@@ -10,14 +10,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::{Error, Result};
-use rustix::fs::{FileType, Mode, OFlags};
+use rustix::fs::{FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 use super::fault::{self, About as _};
-use super::{Identity, Root, Rule};
+use super::{DEEPEST, Identity, Root, Rule};
 
 /// As many as the kernel follows.
 const MOST_LINKS: usize = 40;
@@ -46,8 +45,6 @@ pub(crate) struct Walked {
     pub(crate) rest: Vec<OsString>,
 }
 
-static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
-
 /// Opens a regular file, or whatever else has this name: the caller looks at what it got.
 pub(crate) fn open_file(root: &Root, names: &[OsString], shown: &str) -> Result<OwnedFd> {
     if let Some(opened) = short_way(root, names, shown) {
@@ -62,7 +59,7 @@ pub(crate) fn open_file(root: &Root, names: &[OsString], shown: &str) -> Result<
         };
         match rustix::fs::openat(&walked.directory, name, reading() | OFlags::NOFOLLOW, Mode::empty()) {
             // What was a file a moment ago is a link now.
-            Err(Errno::LOOP) => {}
+            Err(Errno::LOOP | Errno::MLINK) => {}
             opened => return opened.about(shown),
         }
     }
@@ -74,9 +71,13 @@ pub(crate) fn reading() -> OFlags {
     OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
 }
 
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
 fn short_way(root: &Root, names: &[OsString], shown: &str) -> Option<Result<OwnedFd>> {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use rustix::fs::ResolveFlags;
+
+    static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
     let winding = names.is_empty() || names.iter().any(|name| name == "..");
     if winding || !root.inner.is_empty() || NO_OPENAT2.load(Ordering::Relaxed) {
         return None;
@@ -100,7 +101,7 @@ fn short_way(root: &Root, names: &[OsString], shown: &str) -> Option<Result<Owne
     }
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(any(not(target_os = "linux"), mainstay_elsewhere))]
 fn short_way(_root: &Root, _names: &[OsString], _shown: &str) -> Option<Result<OwnedFd>> {
     None
 }
@@ -171,6 +172,9 @@ impl Here<'_> {
             Some(Rule::Writable) => false,
             None => self.read_only(),
         };
+        if self.stack.len() >= DEEPEST {
+            return Err(fault::too_deep());
+        }
         self.stack.push(Level { fd, name, read_only });
         Ok(())
     }
@@ -208,12 +212,11 @@ enum Found {
 
 fn look(directory: BorrowedFd<'_>, name: &OsStr, shown: &str) -> Result<Found> {
     for _ in 0..ATTEMPTS {
-        let kind = match rustix::fs::openat(directory, name, only_a_handle(), Mode::empty()) {
-            Ok(fd) => {
-                let stat = rustix::fs::fstat(&fd).about(shown)?;
+        let kind = match touch(directory, name) {
+            Ok((handle, stat)) => {
                 let kind = FileType::from_raw_mode(stat.st_mode);
-                if kind == FileType::Directory {
-                    return Ok(Found::Directory(fd, Identity { device: stat.st_dev, inode: stat.st_ino }));
+                if let (FileType::Directory, Some(fd)) = (kind, handle) {
+                    return Ok(Found::Directory(fd, Identity::from(&stat)));
                 }
                 kind
             }
@@ -234,13 +237,33 @@ fn look(directory: BorrowedFd<'_>, name: &OsStr, shown: &str) -> Result<Found> {
     Err(restless(shown))
 }
 
-/// A handle that needs no permission to read, where the system has such.
-fn only_a_handle() -> OFlags {
-    #[cfg(target_os = "linux")]
-    let least = OFlags::PATH;
-    #[cfg(not(target_os = "linux"))]
-    let least = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
-    least | OFlags::NOFOLLOW | OFlags::CLOEXEC
+/// Takes hold of what has this name, with a handle that needs no permission to read.
+#[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+fn touch(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(Option<OwnedFd>, Stat)> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let handle = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+    let stat = rustix::fs::fstat(&handle)?;
+    Ok((Some(handle), stat))
+}
+
+/// Takes hold of what has this name, if it is a directory. There are no handles that only point here, and to open
+/// anything else could be refused, or be noticed by what it is.
+#[cfg(any(not(target_os = "linux"), mainstay_elsewhere))]
+fn touch(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(Option<OwnedFd>, Stat)> {
+    let seen = rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(seen.st_mode) != FileType::Directory {
+        return Ok((None, seen));
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+        Ok(handle) => {
+            let stat = rustix::fs::fstat(&handle)?;
+            Ok((Some(handle), stat))
+        }
+        // It has been exchanged since; the caller finds out for what.
+        Err(Errno::NOTDIR | Errno::MLINK) => Err(Errno::LOOP),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// The names in a link. One that starts at the top of the file system leads outside, wherever it points.

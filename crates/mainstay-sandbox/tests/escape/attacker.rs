@@ -18,6 +18,8 @@ pub(crate) struct Target {
     pub(crate) server: i32,
     pub(crate) port: u16,
     pub(crate) socket: PathBuf,
+    /// Memory that two programs of the machine share.
+    pub(crate) memory: i32,
 }
 
 pub(crate) fn all() -> Vec<(&'static str, Attack)> {
@@ -54,6 +56,7 @@ fn attacker() {
         server: number("SERVER"),
         port: u16::try_from(number("PORT")).unwrap(),
         socket: path("SOCKET"),
+        memory: number("MEMORY"),
     };
     let (_, attack) = all().into_iter().find(|(known, _)| *known == name).unwrap();
     match attack(&target) {

@@ -27,7 +27,7 @@ fn c(path: &Path) -> CString {
 }
 
 /// The first that gets out.
-fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
+pub(crate) fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
     let mut held = Vec::new();
     for verdict in verdicts {
         held.push(verdict.map_or_else(Ok, Err));
@@ -107,6 +107,10 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
         ])
     }),
     ("set_user_bit_at_birth", |_| done(OpenOptions::new().create_new(true).write(true).mode(0o4755).open("born"))),
+    ("set_user_bit_without_a_name", |_| {
+        let flags = libc::O_TMPFILE | libc::O_RDWR;
+        must_be_refused(unsafe { libc::open(c".".as_ptr(), flags, 0o4755) }.into(), "a file without a name")
+    }),
     ("make_device", |_| {
         must_fail(unsafe { libc::mknod(c"disk".as_ptr(), libc::S_IFBLK | 0o600, libc::makedev(8, 0)) }.into(), "made")
     }),

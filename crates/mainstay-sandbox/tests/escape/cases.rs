@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mainstay_core::Kind;
-use mainstay_sandbox::exec::{Command, ExecSettings};
+use mainstay_sandbox::exec::{Command, ExecSettings, Sandbox};
+use mainstay_sandbox::{FilesSettings, RootSettings, Workspace};
 
 use crate::house::{House, Level};
 use crate::{attacks, kernel, network};
@@ -39,6 +40,10 @@ const REAL: &[&str] = &[
     "hard_link_out",
     "set_user_bit",
     "set_user_bit_at_birth",
+    "set_user_bit_without_a_name",
+    "limits_of_server",
+    "processors_of_server",
+    "shared_memory",
     "protected_file",
     "protected_directory_listed",
     "signal_server",
@@ -184,6 +189,50 @@ async fn what_the_operator_allows_is_seen() {
     });
     assert!(house.escapes("protected_file_inside").await);
     assert!(!house.escapes("protected_file").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn protected_names_are_hidden_in_what_the_operator_adds_too() {
+    let added = tempfile::Builder::new().prefix("added-").tempdir_in("/var/tmp").unwrap();
+    let places = ["read", "write", "home"].map(|name| added.path().canonicalize().unwrap().join(name));
+    for place in &places {
+        std::fs::create_dir_all(place.join("deep")).unwrap();
+        std::fs::write(place.join("deep/.env"), attacks::SECRET).unwrap();
+        std::fs::write(place.join("plain.txt"), "plain;").unwrap();
+    }
+    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+        let [read, write, home] = places.clone();
+        settings.read.push(read);
+        settings.write.push(write);
+        settings.home = Some(home);
+    });
+    let cat = async |name: &str| {
+        let args = places.iter().map(|place| place.join(name).to_str().unwrap().to_owned()).collect();
+        let command = Command { program: "cat".into(), args, ..Command::default() };
+        house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap().stdout.text
+    };
+    assert_eq!(cat("plain.txt").await, "plain;plain;plain;");
+    assert_eq!(cat("deep/.env").await, "");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_only_root_in_a_writable_one_stays_so_or_nothing_is_run() {
+    let base = tempfile::Builder::new().prefix("nested-").tempdir_in("/var/tmp").unwrap();
+    let inner = base.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let files = FilesSettings {
+        roots: vec![RootSettings { path: inner.clone(), read_only: true }],
+        ..FilesSettings::default()
+    };
+    let workspace = Workspace::open(base.path(), &files).unwrap();
+    let command = Command { program: "touch".into(), args: vec!["inner/dropped".into()], ..Command::default() };
+    let alone = Sandbox::without_namespaces(workspace.clone(), ExecSettings::default());
+    let refused = alone.start(&command).await.err().unwrap();
+    assert!(refused.kind == Kind::Unavailable && refused.public.contains("inner may only be read"), "{refused:?}");
+    let whole = Sandbox::new(workspace, ExecSettings::default());
+    let finished = whole.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    assert_ne!(finished.ending.code, 0);
+    assert!(!inner.join("dropped").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -34,6 +34,24 @@ pub(crate) struct Peers {
     udp: UdpSocket,
     path: UnixListener,
     nameless: UnixListener,
+    memory: Memory,
+}
+
+/// Memory that every program of this user can attach, if it knows the number.
+struct Memory(i32);
+
+impl Memory {
+    fn new() -> Self {
+        let number = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, 0o600) };
+        assert_ne!(number, -1);
+        Self(number)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) };
+    }
 }
 
 impl Peers {
@@ -47,7 +65,7 @@ impl Peers {
         udp.set_nonblocking(true).unwrap();
         path.set_nonblocking(true).unwrap();
         nameless.set_nonblocking(true).unwrap();
-        Self { tcp, udp, path, nameless }
+        Self { tcp, udp, path, nameless, memory: Memory::new() }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -108,6 +126,7 @@ impl House {
             ("SOCKET", text(base.join("outside/socket"))),
             ("SERVER", std::process::id().to_string()),
             ("PORT", self.peers.port().to_string()),
+            ("MEMORY", self.peers.memory.0.to_string()),
         ];
         Command {
             program: text(std::env::current_exe().unwrap()),

@@ -3,6 +3,7 @@
 use std::ptr::null;
 
 use crate::attacker::{Attack, Verdict, must_be_refused, must_fail};
+use crate::attacks::any;
 
 macro_rules! refused {
     ($number:expr $(, $argument:expr)*) => { must_be_refused(unsafe { libc::syscall($number $(, $argument)*) }, stringify!($number)) };
@@ -111,7 +112,42 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
     ("fanotify", |_| refused!(libc::SYS_fanotify_init, 0, 0)),
     ("type_into_terminal", |_| must_be_refused(unsafe { libc::ioctl(0, 0x5412, c"x".as_ptr()) }.into(), "typed")),
     ("other_numbers", other_numbers),
+    ("limits_of_server", |t| limits(t.server)),
+    ("limits_of_watcher", |_| limits(unsafe { libc::getppid() })),
+    ("priority_of_watcher", |_| refused!(libc::SYS_setpriority, libc::PRIO_PROCESS, libc::getppid(), 19)),
+    ("priority_of_the_user", |_| refused!(libc::SYS_setpriority, libc::PRIO_USER, 0, 19)),
+    ("disk_priority_of_watcher", |_| refused!(libc::SYS_ioprio_set, 1, libc::getppid(), 3 << 13)),
+    ("scheduling_of_watcher", |_| {
+        const IDLE: i32 = 5;
+        refused!(libc::SYS_sched_setscheduler, libc::getppid(), IDLE, &raw const NOTHING)
+    }),
+    ("scheduling_parameters_of_watcher", |_| refused!(libc::SYS_sched_setparam, libc::getppid(), &raw const NOTHING)),
+    ("scheduling_attributes_of_watcher", |_| refused!(libc::SYS_sched_setattr, libc::getppid(), &raw const NOTHING, 0)),
+    ("pages_of_watcher", |_| {
+        let (none, moved) = (null::<u8>(), [1u64]);
+        any([
+            refused!(libc::SYS_move_pages, libc::getppid(), 0, none, none, none, 0),
+            refused!(libc::SYS_migrate_pages, libc::getppid(), 1, moved.as_ptr(), moved.as_ptr()),
+        ])
+    }),
+    ("processors_of_server", |t| {
+        let all = [u64::MAX; 16];
+        must_fail(unsafe { libc::syscall(libc::SYS_sched_setaffinity, t.server, 128, all.as_ptr()) }, "it was set")
+    }),
+    ("shared_memory", |t| {
+        let attached = unsafe { libc::shmat(t.memory, null(), libc::SHM_RDONLY) };
+        must_fail(attached.addr() as i64, "somebody else's memory")
+    }),
 ];
+
+static NOTHING: [u64; 8] = [0; 8];
+
+/// Only looked at, so that nothing happens to the machine if it works.
+fn limits(process: i32) -> Verdict {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let looked = unsafe { libc::prlimit(process, libc::RLIMIT_NOFILE, null(), &raw mut limit) };
+    must_be_refused(looked.into(), "another process's limits")
+}
 
 /// The same calls by the numbers of another interface of the same processor.
 fn other_numbers(_target: &crate::attacker::Target) -> Verdict {

@@ -21,6 +21,12 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
         std::thread::sleep(Duration::from_hours(1));
         left
     }),
+    // Somebody who cannot open anything cannot look for those left behind.
+    ("watcher_without_handles", |_| {
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        unsafe { libc::prlimit(libc::getppid(), libc::RLIMIT_NOFILE, &raw const none, std::ptr::null_mut()) };
+        leave_behind(2)
+    }),
     ("waiting", |_| {
         let left = leave_behind(1);
         std::thread::sleep(Duration::from_hours(1));

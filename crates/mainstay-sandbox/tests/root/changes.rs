@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mainstay_core::Kind;
-use mainstay_sandbox::{Content, Expect, Step, etag_of};
+use mainstay_sandbox::{Content, EntryKind, Expect, Step, etag_of};
 
 use crate::{House, kind};
 
@@ -14,7 +14,9 @@ fn put(house: &House, path: &str, text: &str, expect: Expect) -> Step {
 }
 
 fn remove(house: &House, path: &str) -> Step {
-    Step::Remove { place: house.workspace.find(path).unwrap().entry().unwrap(), expect: Expect::Anything }
+    let place = house.workspace.find(path).unwrap().entry().unwrap();
+    let kind = place.look().unwrap().unwrap().kind;
+    Step::Remove { place, expect: Expect::Anything, kind, recursive: true }
 }
 
 fn rename(house: &House, from: &str, to: &str, expect: Expect) -> Step {
@@ -84,7 +86,7 @@ fn several_changes_are_made_together() {
         put(&house, "new/file", "made", Expect::Nothing),
         rename(&house, "b", "c", Expect::Nothing),
         remove(&house, "dir"),
-        Step::MakeDirectory { place: house.workspace.find("empty/one").unwrap().entry().unwrap() },
+        Step::MakeDirectory { place: house.workspace.find("empty/one").unwrap().entry().unwrap(), mode: None },
     ];
     house.workspace.commit(steps).unwrap();
     assert_eq!(names(&house), ["c", "empty", "empty/one", "new", "new/file", "src", "src/main.rs"]);
@@ -102,7 +104,7 @@ fn if_one_of_several_fails_none_is_made() {
         put(&house, "src/main.rs", "changed", Expect::Anything),
         put(&house, "new/file", "made", Expect::Nothing),
         remove(&house, "b"),
-        Step::MakeDirectory { place: house.workspace.find("empty").unwrap().entry().unwrap() },
+        Step::MakeDirectory { place: house.workspace.find("empty").unwrap().entry().unwrap(), mode: None },
         rename(&house, "dir", "dir/inner", Expect::Nothing),
     ];
     assert_eq!(kind(house.workspace.commit(steps)), Kind::Invalid);
@@ -218,4 +220,37 @@ fn sixteen_writers_with_tags_lose_none_of_ten_thousand_updates() {
     });
     assert_eq!(house.read("counter").unwrap(), UPDATES.to_string());
     assert_eq!(names(&house), ["counter", "src", "src/main.rs"]);
+}
+
+#[test]
+fn a_directory_that_is_not_empty_any_more_stays_unless_all_of_it_was_meant() {
+    let house = House::new();
+    let step = |kind, recursive| Step::Remove {
+        place: house.workspace.find("src").unwrap().entry().unwrap(),
+        expect: Expect::Anything,
+        kind,
+        recursive,
+    };
+    assert_eq!(kind(house.workspace.commit(vec![step(EntryKind::Directory, false)])), Kind::Conflict);
+    assert_eq!(house.read("src/main.rs").unwrap(), "fn main() {}\n");
+    let swapped = house.workspace.commit(vec![step(EntryKind::File, true)]);
+    assert_eq!(kind(swapped), Kind::Conflict, "what was a file is a tree now");
+    std::fs::remove_file(house.inside.join("src/main.rs")).unwrap();
+    let both = vec![step(EntryKind::Directory, false), put(&house, "other", "x", Expect::Nothing)];
+    house.workspace.commit(both).unwrap();
+    assert_eq!(names(&house), ["other"]);
+}
+
+#[test]
+fn the_mode_of_a_new_directory_is_what_was_asked_for() {
+    let house = House::new();
+    let place = house.workspace.find("private").unwrap().entry().unwrap();
+    house.workspace.commit(vec![Step::MakeDirectory { place, mode: Some(0o700) }]).unwrap();
+    assert_eq!(house.inside.join("private").metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
+fn a_path_of_too_many_names_is_refused() {
+    let house = House::new();
+    assert_eq!(kind(house.read(&"d/".repeat(300))), Kind::Invalid);
 }

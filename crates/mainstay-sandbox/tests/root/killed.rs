@@ -91,6 +91,39 @@ fn a_killed_writer_leaves_every_file_whole_and_every_change_made_or_not_made() {
                 std::fs::read_dir(inside.join(format!("dir{n}"))).unwrap().flatten().map(|e| e.file_name()).collect();
             assert_eq!(names, ["pair"], "round {round}: something was left over");
         }
-        assert_eq!(std::fs::read_dir(base.join("journal")).unwrap().count(), 0, "round {round}");
+        let records = std::fs::read_dir(base.join("journal")).unwrap().flatten().map(|entry| entry.path());
+        assert_eq!(records.filter(|path| path.extension().unwrap() != "lock").count(), 0, "round {round}");
     }
+}
+
+#[test]
+fn a_record_that_no_server_made_is_not_obeyed() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    std::fs::create_dir_all(base.join("ws/.git")).unwrap();
+    std::fs::create_dir_all(base.join("victim/deep")).unwrap();
+    std::fs::create_dir_all(base.join("journal")).unwrap();
+    let name = |name: &str| serde_json::json!({ "Unix": name.as_bytes() });
+    let (old, new) = (format!(".mainstay-{:032}.old", 0), format!(".mainstay-{:032}.new", 0));
+    let made_up = [("x", "../victim"), ("../victim", old.as_str()), (".git", old.as_str())];
+    for (number, (target, backup)) in made_up.into_iter().enumerate() {
+        for end in ["done", "begun"] {
+            let record = serde_json::json!([{
+                "act": "Remove",
+                "at": {"root": base.join("ws"), "names": []},
+                "name": name(target),
+                "to": null,
+                "backup": name(backup),
+                "temporary": name(&new),
+                "was": null,
+                "new": null,
+                "tag": null,
+                "mode": null,
+            }]);
+            std::fs::write(base.join(format!("journal/{number}.{end}")), record.to_string()).unwrap();
+        }
+    }
+    open(&base);
+    assert!(base.join("victim/deep").exists() && base.join("ws/.git").exists());
+    assert_eq!(std::fs::read_dir(base.join("journal")).unwrap().count(), 0, "they are gone, unobeyed");
 }

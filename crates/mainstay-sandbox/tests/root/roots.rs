@@ -1,7 +1,7 @@
 //! Several roots, and what must not be changed.
 
 use mainstay_core::Kind;
-use mainstay_sandbox::{Expect, FilesSettings, RootSettings, Step, Workspace};
+use mainstay_sandbox::{EntryKind, Expect, FilesSettings, RootSettings, Step, Workspace};
 
 use crate::{House, kind};
 
@@ -40,7 +40,12 @@ fn a_read_only_root_inside_the_workspace_stays_so_whichever_way_it_is_reached() 
         assert_eq!(kind(workspace.find(path).unwrap().place()), Kind::Denied, "{path}");
         assert_eq!(kind(workspace.find(path).unwrap().entry()), Kind::Denied, "{path}");
     }
-    let gone = Step::Remove { place: workspace.find("outer").unwrap().entry().unwrap(), expect: Expect::Anything };
+    let gone = Step::Remove {
+        place: workspace.find("outer").unwrap().entry().unwrap(),
+        expect: Expect::Anything,
+        kind: EntryKind::Directory,
+        recursive: true,
+    };
     assert_eq!(kind(workspace.commit(vec![gone])), Kind::Denied, "a root lies in it");
     assert!(workspace.find("alias/../fine").unwrap().place().is_err(), "it lies in vendor too");
     assert!(workspace.find("fine").unwrap().place().is_ok());
@@ -88,7 +93,12 @@ fn the_servers_own_directory_is_closed_wherever_it_lies() {
     let share = workspace.find("share").unwrap().open_dir().unwrap();
     assert!(share.entries().unwrap().iter().all(|entry| entry.protected));
     assert_eq!(kind(share.child("own".as_ref())), Kind::Denied);
-    let gone = Step::Remove { place: workspace.find("share").unwrap().entry().unwrap(), expect: Expect::Anything };
+    let gone = Step::Remove {
+        place: workspace.find("share").unwrap().entry().unwrap(),
+        expect: Expect::Anything,
+        kind: EntryKind::Directory,
+        recursive: true,
+    };
     assert_eq!(kind(workspace.commit(vec![gone])), Kind::Denied);
     let inside = Workspace::open(&base.join("share/own/deep"), &FilesSettings::default()).unwrap();
     assert_eq!(kind(inside.closing(&base.join("share/own"))), Kind::Unavailable);

@@ -11,18 +11,21 @@ use reqwest::{Client, RequestBuilder, Response, Url};
 use serde_json::{Value, json};
 
 use super::RemoteError;
+use super::address::{is_loopback, shown, without_secrets};
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
 /// The longest answer that is read.
-const LONGEST: usize = 64 * 1024 * 1024;
+pub(super) const LONGEST: usize = 64 * 1024 * 1024;
 
 type Note<'a> = &'a mut (dyn FnMut(&str, &Value) + Send);
 
 pub(super) struct Line {
     http: Client,
     url: Url,
+    /// The URL as it may be printed.
+    shown: String,
     token: Option<HeaderValue>,
     timeout: Duration,
     version: Option<String>,
@@ -34,10 +37,17 @@ pub(super) struct Line {
 
 impl Line {
     pub(super) fn open(url: &str, token: Option<&str>, timeout: Duration) -> Result<Self, RemoteError> {
-        let wrong = |reason: String| RemoteError::Url { url: url.to_owned(), reason };
+        let wrong = |reason: String| RemoteError::Url { url: without_secrets(url), reason };
         let parsed = Url::parse(url).map_err(|error| wrong(error.to_string()))?;
         if !matches!(parsed.scheme(), "http" | "https") || !parsed.has_host() {
             return Err(wrong("only http and https are spoken".to_owned()));
+        }
+        let (shown, at_home) = (shown(&parsed), is_loopback(&parsed));
+        if !parsed.username().is_empty() || parsed.password().is_some() {
+            return Err(RemoteError::Userinfo { url: shown });
+        }
+        if token.is_some() && parsed.scheme() == "http" && !at_home {
+            return Err(RemoteError::Unprotected { url: shown });
         }
         let bearer = |token: &str| {
             let mut value = HeaderValue::from_str(&format!("Bearer {token}"));
@@ -49,10 +59,12 @@ impl Line {
         let token = token.map(bearer).transpose()?;
         // A token is for the server it was given for, wherever that would send it on.
         let http = Client::builder().redirect(Policy::none()).timeout(timeout).connect_timeout(timeout);
-        let unbuilt = |error| RemoteError::Unreachable { url: url.to_owned(), reason: reasons(&error) };
+        // A proxy does not know this machine under the names it has for itself.
+        let http = if at_home { http.no_proxy() } else { http };
+        let unbuilt = |error| RemoteError::Unreachable { url: shown.clone(), reason: reasons(&error) };
         let http = http.build().map_err(unbuilt)?;
         let (session, next_id) = (std::sync::OnceLock::new(), AtomicU64::new(1));
-        Ok(Self { http, url: parsed, token, timeout, version: None, stateless: false, session, next_id })
+        Ok(Self { http, url: parsed, shown, token, timeout, version: None, stateless: false, session, next_id })
     }
 
     /// From now on every request names the version that was agreed on.
@@ -106,9 +118,9 @@ impl Line {
         self.read(response, &mut answer).await?;
         match answer.outcome {
             Some(Ok(result)) => Ok(result),
-            Some(Err(fault)) => Err(RemoteError::Refused { url: self.url.to_string(), fault }),
+            Some(Err(fault)) => Err(RemoteError::Refused { url: self.shown.clone(), fault }),
             None if status.is_success() => Err(self.nonsense(&format!("there is no answer to {method}"))),
-            None => Err(RemoteError::Status { url: self.url.to_string(), status: status.as_u16() }),
+            None => Err(RemoteError::Status { url: self.shown.clone(), status: status.as_u16() }),
         }
     }
 
@@ -125,7 +137,22 @@ impl Line {
     }
 
     pub(super) fn nonsense(&self, what: &str) -> RemoteError {
-        RemoteError::Nonsense { url: self.url.to_string(), what: what.to_owned() }
+        RemoteError::Nonsense { url: self.shown.clone(), what: what.to_owned() }
+    }
+
+    pub(super) fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// Waits for several requests, no longer than a few of them may take.
+    pub(super) async fn within<T>(
+        &self,
+        times: u32,
+        work: impl Future<Output = Result<T, RemoteError>>,
+    ) -> Result<T, RemoteError> {
+        let limit = self.timeout.saturating_mul(times);
+        let late = |_| Err(RemoteError::TimedOut { url: self.shown.clone(), seconds: limit.as_secs() });
+        tokio::time::timeout(limit, work).await.unwrap_or_else(late)
     }
 
     fn post(&self, body: String) -> RequestBuilder {
@@ -162,7 +189,7 @@ impl Line {
                 whole.extend_from_slice(&piece);
             }
             if whole.len() + events.held() > LONGEST {
-                return Err(RemoteError::TooLong { url: self.url.to_string(), limit: LONGEST });
+                return Err(RemoteError::TooLong { url: self.shown.clone(), limit: LONGEST });
             }
         }
         answer.hear(&String::from_utf8_lossy(&whole));
@@ -170,7 +197,7 @@ impl Line {
     }
 
     fn lost(&self, error: &reqwest::Error) -> RemoteError {
-        let url = self.url.to_string();
+        let url = self.shown.clone();
         if error.is_timeout() {
             return RemoteError::TimedOut { url, seconds: self.timeout.as_secs() };
         }
@@ -189,7 +216,11 @@ impl Answer<'_> {
     fn hear(&mut self, message: &str) {
         match asking::hear(message) {
             // An error about a message that could not be read has no id, and there is only one message.
-            Some(Heard::Answer { id, outcome }) if id.is_none_or(|id| id == self.id) => self.outcome = Some(outcome),
+            Some(Heard::Answer { id, outcome })
+                if self.outcome.is_none() && id.as_ref().map_or(outcome.is_err(), |id| *id == self.id) =>
+            {
+                self.outcome = Some(outcome);
+            }
             Some(Heard::Note { method, params }) => (self.note)(&method, &params),
             Some(Heard::Answer { .. }) | None => {}
         }

@@ -6,6 +6,10 @@ use mainstay_wire::asking::Fault;
 pub enum RemoteError {
     #[error("{url:?} is no URL to call ({reason}); write it as http://host:port/path")]
     Url { url: String, reason: String },
+    #[error("{url} has a user name or a password in it, which is not sent; put an access token into MAINSTAY_TOKEN")]
+    Userinfo { url: String },
+    #[error("the token in MAINSTAY_TOKEN is not sent to {url}: without https anybody on the way could read it")]
+    Unprotected { url: String },
     #[error("cannot reach {url}: {reason}. Is a server running there?")]
     Unreachable { url: String, reason: String },
     #[error("{url} did not answer within {seconds} s; allow it more time with --timeout")]

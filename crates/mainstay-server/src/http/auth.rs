@@ -146,15 +146,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn unauthorized(verifier: &Verifier, error: &str) -> Response {
-    let audience = &verifier.settings.audience;
-    let metadata = match audience
-        .parse::<http::Uri>()
-        .ok()
-        .and_then(|uri| Some((uri.scheme_str()?.to_owned(), uri.authority()?.to_string())))
-    {
-        Some((scheme, authority)) => format!("{scheme}://{authority}/.well-known/oauth-protected-resource"),
-        None => "/.well-known/oauth-protected-resource".to_owned(),
-    };
+    let metadata = verifier.settings.origin().unwrap_or_default() + "/.well-known/oauth-protected-resource";
     let challenge = format!("Bearer {error}resource_metadata=\"{metadata}\"");
     let body = Json(
         json!({"error": "unauthorized", "error_description": "Send an access token for this server as a Bearer token."}),

@@ -6,6 +6,7 @@ pub(crate) mod guard;
 mod health;
 mod mcp;
 mod rpc;
+mod taken;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +30,9 @@ use tower::ServiceExt as _;
 
 use crate::mcp::Shared;
 use crate::mira::Desk;
-use crate::{About, ServerSettings, StartError};
+use crate::{About, AuthSettings, ServerSettings, StartError};
+
+use taken::Taken;
 
 /// From the end of the last call to the end of its reply.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -68,23 +71,35 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
     let open = CancellationToken::new();
     let (socket, address) = take(settings.listen, "--listen", settings).await?;
     let desk = Arc::new(Desk::new(engine.clone())?);
-    let rpc = |endpoint: String| {
+    let rpc = |endpoint: Option<String>| {
         let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
         Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
     };
     let standard = Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, open.clone()));
-    let router = routes(engine, &standard, &rpc(format!("http://{address}{}", Route::Rpc.path())), &doors);
+    let router = routes(engine, &standard, &rpc(endpoint(address, settings)), &doors);
     let main = Listener { socket, address, router: guarded(router, address, settings)? };
     let mira = match settings.mira_listen {
         None => None,
         Some(wanted) => {
             let (socket, address) = take(wanted, "server.mira_listen", settings).await?;
-            let handler = any(rpc::serve).with_state(rpc(format!("http://{address}/")));
+            let handler = any(rpc::serve).with_state(rpc(own_endpoint(address, settings)));
             let router = Router::new().route("/", handler.layer(from_fn_with_state(doors, auth::identify)));
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
     };
     Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, open })
+}
+
+/// Where clients find `/rpc`: under the name the tokens are for, or else at an address that is one.
+fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+    let public = settings.auth.as_ref().and_then(AuthSettings::origin);
+    let origin = public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))?;
+    Some(origin + Route::Rpc.path())
+}
+
+/// Where clients find the listener of mira's own. Under which name it is reached from outside is written nowhere.
+fn own_endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+    settings.auth.is_none().then(|| format!("http://{address}/"))
 }
 
 async fn take(
@@ -241,6 +256,34 @@ impl Listener {
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service))
+            .serve_connection(TokioIo::new(Taken::new(stream)), TowerToHyperService::new(service))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_endpoint_is_the_one_clients_know_or_none() {
+        let auth = |audience: &str| AuthSettings {
+            issuer: String::new(),
+            audience: audience.to_owned(),
+            keys: std::path::PathBuf::new(),
+        };
+        let public = "https://mainstay.example:8443/mcp";
+        for (address, audience, rpc, own) in [
+            ("127.0.0.1:80", None, Some("http://127.0.0.1:80/rpc"), Some("http://127.0.0.1:80/")),
+            ("[::1]:80", None, Some("http://[::1]:80/rpc"), Some("http://[::1]:80/")),
+            ("0.0.0.0:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
+            ("[::]:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
+            ("0.0.0.0:80", Some("urn:mainstay"), None, None),
+            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80/rpc"), None),
+        ] {
+            let (address, settings) =
+                (address.parse().unwrap(), ServerSettings { auth: audience.map(auth), ..ServerSettings::default() });
+            assert_eq!(endpoint(address, &settings).as_deref(), rpc, "{address} {audience:?}");
+            assert_eq!(own_endpoint(address, &settings).as_deref(), own, "{address} {audience:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use futures::stream;
 use http::{HeaderMap, Method, StatusCode, header};
 use mainstay_core::{BoxFuture, CancellationToken, Error};
 use mainstay_wire::mira::{self, Fault, Place};
-use mainstay_wire::{events, jsonrpc};
+use mainstay_wire::{Id, events, jsonrpc};
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
@@ -119,7 +119,7 @@ impl Events {
     }
 }
 
-fn unusable_key(id: Option<&serde_json::Value>) -> Response {
+fn unusable_key(id: Option<&Id>) -> Response {
     let Some(id) = id else { return StatusCode::ACCEPTED.into_response() };
     let error = Error::field("Idempotency-Key", "The header came twice or is not readable.");
     body::json(StatusCode::OK, mira::failure(id, &Fault::from(&error)))

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use mainstay_core::{Call, CancellationToken, Pace, Target};
+use mainstay_wire::MAX_ID;
 use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -178,11 +179,11 @@ impl Plain {
     }
 }
 
-/// Text or a whole number; `1.0` and `1e3` are left to the SDK to refuse.
+/// Text or a whole number; `1.0` and `1e3`, and what is too long, are left to others to refuse.
 fn plain_id(raw: &RawValue) -> Option<RequestId> {
     let text = raw.get();
     let whole = text.starts_with('"') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
-    if whole { serde_json::from_str(text).ok() } else { None }
+    if whole && text.len() <= MAX_ID { serde_json::from_str(text).ok() } else { None }
 }
 
 fn takes_json(headers: &HeaderMap) -> bool {

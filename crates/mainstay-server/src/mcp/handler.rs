@@ -83,6 +83,13 @@ impl Handler {
         Err(ErrorData::invalid_request("This needs the scope \"read\", which the token does not have.", None))
     }
 
+    /// The caller, if it may look at what there is and has not looked too often.
+    fn lister(&self, context: &Context, method: &str) -> Result<Origin, ErrorData> {
+        let origin = self.reader(context)?;
+        self.shared.engine.admit_listing(&origin.caller, method).map_err(encode::protocol_error)?;
+        Ok(origin)
+    }
+
     /// The key under which a call happens once, from the request or from its header. A key that cannot be used is an
     /// error: to go on without it would be to run the call a second time.
     fn idempotency_key(context: &Context) -> Result<Option<String>, ErrorData> {
@@ -160,7 +167,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let origin = self.reader(&context)?;
+        let origin = self.lister(&context, "tools/list")?;
         let registry = self.shared.engine.registry();
         let page = registry
             .tools_for(&origin.caller, Self::cursor(request).as_deref(), PAGE)
@@ -186,7 +193,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.reader(&context)?;
+        self.lister(&context, "resources/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.resources(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result = ListResourcesResult::with_all_items(page.items.into_iter().map(encode::resource).collect());
@@ -201,7 +208,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        self.reader(&context)?;
+        self.lister(&context, "resources/templates/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.templates(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result =
@@ -241,7 +248,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListPromptsResult, ErrorData> {
-        self.reader(&context)?;
+        self.lister(&context, "prompts/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.prompts(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let mut result = ListPromptsResult::with_all_items(page.items.into_iter().map(encode::prompt).collect());

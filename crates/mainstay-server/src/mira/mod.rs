@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use mainstay_core::{Call, CancellationToken, Error, Outcome, Quiet, Result, Scope, Sink};
 use mainstay_engine::Engine;
+use mainstay_wire::Id;
 use mainstay_wire::mira::{self, Ask, Contract, Fault, ListParams, Place, Quota, Request};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -59,6 +60,7 @@ impl Desk {
             let refusal = Error::denied("The list needs the scope \"read\", which the token does not have.");
             return Err(refusal.with_data(json!({ "required_scope": Scope::Read.as_str() })));
         }
+        self.engine.admit_listing(caller, "tools/list")?;
         let registry = self.engine.registry();
         let wanted = |tool: &_| filter.wants(tool, registry.is_enabled(tool));
         let page = registry.tools_where(caller, wanted, cursor.as_deref(), limit)?;
@@ -71,16 +73,10 @@ impl Desk {
         Ok(json!({ "tools": tools, "next_cursor": page.next }))
     }
 
-    async fn call(
-        &self,
-        tool: &str,
-        args: Map<String, Value>,
-        id: Option<&Value>,
-        visit: Visit,
-    ) -> Result<Value, Fault> {
-        let args = Value::Object(args);
-        self.spoken(tool).and_then(|()| self.contract.check(tool, &args)).map_err(|error| Fault::from(&error))?;
-        let mut call = Call::tool(tool, args, visit.origin.caller.clone());
+    async fn call(&self, tool: &str, args: Map<String, Value>, id: Option<&Id>, visit: Visit) -> Result<Value, Fault> {
+        self.spoken(tool).map_err(|error| Fault::from(&error))?;
+        let mut call = Call::tool(tool, Value::Object(args), visit.origin.caller.clone());
+        call.narrowed = self.contract.params(tool).cloned();
         call.session = visit.session;
         call.idempotency_key = visit.idempotency_key;
         call.cancel = visit.cancel;

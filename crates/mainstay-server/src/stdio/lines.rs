@@ -1,10 +1,14 @@
 //! Standard input and output as lines, the same for every dialect: one message a line.
 
 use std::io::{BufRead, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mainstay_wire::jsonrpc::Refusal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
 
 /// Messages read ahead of the server, and replies waiting for a slow reader.
 pub(super) const AHEAD: usize = 256;
@@ -14,6 +18,12 @@ const END: Vec<u8> = Vec::new();
 
 /// How long the last lines may take to leave.
 const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// How long calls that were told to end may take to do so.
+pub(super) const CUT_OFF: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether the lines still leave.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Reads standard input to its end, or until `take` returns false. Blocks, so it has a thread of its own.
 pub(super) fn each_line(limit: usize, mut take: impl FnMut(Result<&[u8], Refusal>) -> bool) {
@@ -72,6 +82,8 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
 #[derive(Clone)]
 pub(super) struct Output {
     lines: mpsc::Sender<Vec<u8>>,
+    /// How many lines have been taken up for writing.
+    taken: Arc<AtomicU64>,
     written: watch::Receiver<bool>,
 }
 
@@ -79,30 +91,63 @@ impl Output {
     pub(super) fn open() -> Self {
         let (lines, to_client) = mpsc::channel(AHEAD);
         let (done, written) = watch::channel(false);
+        let taken = Arc::<AtomicU64>::default();
+        let count = taken.clone();
         std::thread::spawn(move || {
-            write(to_client);
+            write(to_client, &count);
             done.send_replace(true);
         });
-        Self { lines, written }
+        Self { lines, taken, written }
     }
 
     pub(super) fn lines(&self) -> &mpsc::Sender<Vec<u8>> {
         &self.lines
     }
 
-    /// Waits until everything that was said has left.
+    /// Waits until everything that was said has left, within reason: nobody may be reading.
     pub(super) async fn finish(mut self) {
-        let _ = self.lines.send(END).await;
-        let _ = tokio::time::timeout(LAST_WORDS, self.written.wait_for(|done| *done)).await;
+        let _ = timeout(LAST_WORDS, async {
+            let _ = self.lines.send(END).await;
+            let _ = self.written.wait_for(|done| *done).await;
+        })
+        .await;
+    }
+
+    /// Ends when the client has closed its end and for so long has read nothing of what waits for it. A client that
+    /// only does not read is waited for; then no more is read of its input either, so that its end is not seen there.
+    pub(super) async fn abandoned(&self, patience: Duration) {
+        let (mut seen, mut since) = (0, Instant::now());
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let taken = self.taken.load(Ordering::Relaxed);
+            if taken != seen || self.lines.capacity() > 0 {
+                (seen, since) = (taken, Instant::now());
+            } else if since.elapsed() >= patience && hung_up() {
+                return;
+            }
+        }
     }
 }
 
+/// Whether nobody can write to standard input any more, whatever is still to be read there. A file never hangs up.
+fn hung_up() -> bool {
+    // A socket that is closed on one side only says so in a way of its own.
+    #[cfg(target_os = "linux")]
+    let gone = PollFlags::HUP | PollFlags::RDHUP;
+    #[cfg(not(target_os = "linux"))]
+    let gone = PollFlags::HUP;
+    let input = std::io::stdin();
+    let mut asked = [PollFd::new(&input, gone)];
+    poll(&mut asked, Some(&Timespec::default())).is_ok() && asked[0].revents().intersects(gone)
+}
+
 /// Writes what is there and flushes when nothing more is waiting.
-fn write(mut messages: mpsc::Receiver<Vec<u8>>) {
+fn write(mut messages: mpsc::Receiver<Vec<u8>>, taken: &AtomicU64) {
     let mut output = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
     while let Some(message) = messages.blocking_recv() {
         let mut next = Some(message);
         while let Some(message) = next {
+            taken.fetch_add(1, Ordering::Relaxed);
             if message == END {
                 let _ = output.flush();
                 return;

@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
-use super::lines::{AHEAD, Output, each_line};
+use super::lines::{AHEAD, CUT_OFF, Output, each_line};
 use crate::About;
 use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
 
@@ -29,27 +29,32 @@ pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, 
     };
     let counter = Counter { shared: shared.clone(), piped: piped.clone(), runtime: Handle::current() };
     let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds));
+    let mut abandoned = std::pin::pin!(lines.output.abandoned(lines.patience));
     loop {
         let handler = Handler::over_stdio(shared.clone(), piped.clone());
         let served = tokio::select! {
             served = serve_server(handler, lines.transport()) => served,
             () = stop.cancelled() => break,
+            () = &mut abandoned => break,
         };
         match served {
             Ok(running) => {
                 let ct = running.cancellation_token();
                 let mut serving = std::pin::pin!(running.waiting());
                 tokio::select! {
-                    _ = &mut serving => {}
+                    _ = &mut serving => break,
+                    () = &mut abandoned => lines.open.cancel_all(),
                     () = stop.cancelled() => {
                         // What runs is given its time, and what it says is written.
+                        lines.until();
                         piped.ended.cancel();
                         engine.drain().await;
                         lines.answered().await;
-                        ct.cancel();
-                        let _ = serving.await;
                     }
                 }
+                ct.cancel();
+                // There may be nobody for the answers that are left.
+                let _ = tokio::time::timeout(CUT_OFF, serving).await;
                 break;
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => break,
@@ -57,7 +62,7 @@ pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, 
             Err(error) => tracing::debug!(%error, "a handshake failed"),
         }
     }
-    lines.output.finish().await;
+    lines.output.clone().finish().await;
 }
 
 /// The two pipes, and which requests are still to be answered.
@@ -84,6 +89,11 @@ impl Open {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         ids.insert(id, cancel);
         self.count.send_replace(ids.len());
+    }
+
+    fn cancel_all(&self) {
+        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        ids.values().for_each(CancellationToken::cancel);
     }
 
     fn is_cancelled(&self, id: &RequestId) -> bool {
@@ -118,11 +128,11 @@ impl Lines {
     /// Waits until every request that was read has its answer, within reason.
     async fn answered(&self) {
         let mut open = self.open.count.subscribe();
-        let _ = tokio::time::timeout_at(self.patience(), open.wait_for(|open| *open == 0)).await;
+        let _ = tokio::time::timeout_at(self.until(), open.wait_for(|open| *open == 0)).await;
     }
 
     /// When waiting ends. It is set once, by whoever waits first.
-    fn patience(&self) -> Instant {
+    fn until(&self) -> Instant {
         *self.until.get_or_init(|| Instant::now() + self.patience)
     }
 }
@@ -201,7 +211,10 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let frame = jsonrpc::inspect(line)?;
     match (serde_json::from_slice(line), frame) {
         (Ok(message), _) => Ok(Some(message)),
-        (Err(error), Frame::Request { method }) => Err(jsonrpc::malformed_params(line, &method, &error.to_string())),
+        (Err(error), Frame::Request { method }) => {
+            tracing::debug!(%error, %method, "params that cannot be read");
+            Err(jsonrpc::malformed_params(line, &method))
+        }
         // A notification is never answered, and an answer to nothing needs none.
         (Err(_), Frame::Notification { .. } | Frame::Answer) => Ok(None),
     }

@@ -7,9 +7,10 @@ use mainstay_core::{Caller, CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::mira::{self, Place, Request, Transport};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
-use super::lines::{AHEAD, Output, each_line};
+use super::lines::{AHEAD, CUT_OFF, Output, each_line};
 use crate::StartError;
 use crate::mcp::Origin;
 use crate::mira::{Desk, Visit};
@@ -25,9 +26,21 @@ pub(super) async fn serve(engine: &Engine, message_bytes: usize, stop: Cancellat
         cut_off: CancellationToken::new(),
     };
     let (calls, places) = (TaskTracker::new(), places(engine));
-    // No more is read than can be under way: a client that does not read its answers has to wait with its questions.
-    let mut next = async || (places.clone().acquire_owned().await, requests.recv().await);
-    while let Some((place, Some(request))) = stop.run_until_cancelled(next()).await {
+    let patience = Duration::from_secs(engine.settings().drain_seconds);
+    let waiting = output.clone();
+    let mut abandoned = std::pin::pin!(waiting.abandoned(patience));
+    // Whoever piped requests in and closed the pipe still wants the answers; whoever does not read them does not.
+    let until = loop {
+        // No more is read than can be under way: a client that does not read its answers has to wait with its questions.
+        let next = async { (places.clone().acquire_owned().await, requests.recv().await) };
+        let (place, request) = tokio::select! {
+            next = next => match next {
+                (place, Some(request)) => (place, request),
+                (_, None) => break Instant::now() + patience,
+            },
+            () = stop.cancelled() => break Instant::now() + patience,
+            () = &mut abandoned => break Instant::now(),
+        };
         let (desk, visit, lines) = (desk.clone(), client.visit(&request, &output), output.lines().clone());
         calls.spawn(async move {
             if let Some(response) = desk.answer(request, visit).await {
@@ -35,16 +48,15 @@ pub(super) async fn serve(engine: &Engine, message_bytes: usize, stop: Cancellat
             }
             drop(place);
         });
-    }
+    };
     calls.close();
     if stop.is_cancelled() {
         engine.drain().await;
     }
-    // Whoever piped requests in and closed the pipe still wants the answers.
-    let patience = Duration::from_secs(engine.settings().drain_seconds);
-    if tokio::time::timeout(patience, calls.wait()).await.is_err() {
+    if timeout_at(until, calls.wait()).await.is_err() {
         client.cut_off.cancel();
-        calls.wait().await;
+        // What is left has no work any more, only answers, and for those there may be nobody.
+        let _ = timeout(CUT_OFF, calls.wait()).await;
     }
     output.finish().await;
     Ok(())

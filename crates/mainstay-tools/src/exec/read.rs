@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use mainstay_sandbox::exec::whole_end;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,14 +63,9 @@ impl Tool for Read {
         let session = self.0.find(&args.id, &context.caller.principal)?;
         let (part, ended) = session.read(args.cursor, args.max_bytes, Duration::from_millis(args.wait_ms)).await;
         session.touch();
-        // The rest of a character comes with the next read, unless nothing more comes.
-        let whole = whole_end(&part.bytes).len();
-        let whole =
-            if whole == 0 || ended.is_some() && part.next == session.written() { part.bytes.len() } else { whole };
-        let held = (part.bytes.len() - whole) as u64;
         Ok(Output {
-            output: String::from_utf8_lossy(&part.bytes[..whole]).into_owned(),
-            cursor: part.next - held,
+            output: String::from_utf8_lossy(&part.bytes).into_owned(),
+            cursor: part.next,
             dropped: part.dropped,
             running: ended.is_none(),
             exit_code: ended.map(|ending| ending.code),

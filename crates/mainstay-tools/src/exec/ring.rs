@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use mainstay_sandbox::exec::whole_end;
+
 #[derive(Debug)]
 pub(crate) struct Ring {
     bytes: VecDeque<u8>,
@@ -18,6 +20,16 @@ pub(crate) struct Part {
     pub(crate) dropped: u64,
     /// Where to go on.
     pub(crate) next: u64,
+}
+
+impl Part {
+    /// Without the beginning of a character whose end is not in it.
+    pub(crate) fn whole(mut self) -> Self {
+        let whole = whole_end(&self.bytes).len();
+        self.next -= (self.bytes.len() - whole) as u64;
+        self.bytes.truncate(whole);
+        self
+    }
 }
 
 impl Ring {
@@ -59,6 +71,14 @@ mod tests {
         assert_eq!(ring.read(1, 2), Part { bytes: b"de".to_vec(), dropped: 2, next: 5 });
         assert_eq!(ring.read(7, 2), Part { bytes: Vec::new(), dropped: 0, next: 7 });
         assert_eq!(ring.end(), 7);
+    }
+
+    #[test]
+    fn a_part_ends_with_a_whole_character() {
+        let part = Part { bytes: b"a\xe2\x82".to_vec(), dropped: 3, next: 9 };
+        assert_eq!(part.whole(), Part { bytes: b"a".to_vec(), dropped: 3, next: 7 });
+        let lone = Part { bytes: b"\xc3".to_vec(), dropped: 0, next: 1 };
+        assert_eq!(lone.whole(), Part { bytes: Vec::new(), dropped: 0, next: 0 });
     }
 
     #[test]

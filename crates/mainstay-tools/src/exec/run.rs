@@ -1,9 +1,10 @@
 //! `exec_run`: a command, from its start to its end.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Tool};
+use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::exec::{Command, Listener, Protections, Sandbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,31 @@ pub(crate) struct Output {
     sandbox: Protections,
 }
 
+impl Output {
+    /// What a terminal would show, and how it ended.
+    fn told(&self) -> String {
+        let mut text = self.stdout.clone();
+        let line = |text: &mut String| {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+        };
+        if !self.stderr.is_empty() {
+            line(&mut text);
+            text.push_str("[stderr]\n");
+            text.push_str(&self.stderr);
+        }
+        line(&mut text);
+        let end = match (self.timed_out, self.signal) {
+            (true, _) => "its time was up".to_owned(),
+            (false, Some(signal)) => format!("signal {signal}"),
+            (false, None) => format!("exit code {}", self.exit_code),
+        };
+        let _ = write!(text, "[{end} after {} ms; sandbox: {}]", self.duration_ms, self.sandbox.level);
+        text
+    }
+}
+
 /// What other tools of this kind say of a command whose time was up.
 const TIMED_OUT: i32 = 124;
 /// How often somebody who waits is told that it goes on.
@@ -81,9 +107,9 @@ impl Tool for Run {
         ..Spec::new("exec", "run", Effect::Executes)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = Told<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
         allow_shell(args.shell, self.0.settings().shell, &context.caller)?;
         let command = Command {
             program: args.command,
@@ -99,7 +125,7 @@ impl Tool for Run {
         let limit = Duration::from_millis(args.timeout_ms);
         let running = self.0.run(&command, args.stdin, limit, listener);
         let finished = with_progress(running, limit, context).await?;
-        Ok(Output {
+        let value = Output {
             exit_code: if finished.timed_out { TIMED_OUT } else { finished.ending.code },
             stdout: finished.stdout.text,
             stderr: finished.stderr.text,
@@ -109,7 +135,8 @@ impl Tool for Run {
             stderr_omitted: finished.stderr.omitted,
             signal: finished.ending.signal,
             sandbox: self.0.protections().await?,
-        })
+        };
+        Ok(Told { text: value.told(), value })
     }
 }
 
@@ -156,7 +183,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
         let tool = Run(Sandbox::new(workspace, ExecSettings { output_bytes: 1000, ..Default::default() }));
-        tool.call(serde_json::from_value(args).unwrap(), &context).await
+        tool.call(serde_json::from_value(args).unwrap(), &context).await.map(|told| told.value)
     }
 
     #[tokio::test]
@@ -165,6 +192,13 @@ mod tests {
         assert_eq!((out.exit_code, out.stdout.as_str(), out.stderr.as_str()), (3, "yes", "no\n"));
         assert!(!out.timed_out && out.signal.is_none() && out.stdout_omitted == 0);
         assert_ne!(out.sandbox.level, "off");
+    }
+
+    #[tokio::test]
+    async fn whoever_reads_only_text_sees_what_a_terminal_shows() {
+        let out = run(json!({"command": "printf yes; echo no >&2; exit 3", "shell": true})).await.unwrap();
+        let told = out.told();
+        assert!(told.starts_with("yes\n[stderr]\nno\n[exit code 3 after "), "{told}");
     }
 
     #[tokio::test]

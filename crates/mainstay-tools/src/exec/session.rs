@@ -62,7 +62,7 @@ impl Session {
             news: watch::channel(()).0,
             task: Mutex::new(None),
         });
-        let task = tokio::spawn(accompany(session.clone(), child, span)).abort_handle();
+        let task = tokio::spawn(accompany(Company(session.clone()), child, span)).abort_handle();
         *session.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         Ok(session)
     }
@@ -88,12 +88,18 @@ impl Session {
         self.state().ring.end()
     }
 
+    fn has_ended(&self, ending: Ending) {
+        self.state().ended.get_or_insert(ending);
+        self.news.send_replace(());
+    }
+
     fn heard(&self, bytes: &[u8]) {
         self.state().ring.push(bytes);
         self.news.send_replace(());
     }
 
-    /// What there is from a place on; waits for something if there is nothing yet.
+    /// What there is from a place on; waits for something if there is nothing yet. Of a character that has not wholly come
+    /// nothing is there, unless nothing more will come.
     pub(crate) async fn read(&self, from: u64, most: usize, wait: Duration) -> (Part, Option<Ending>) {
         let mut news = self.news.subscribe();
         let deadline = Instant::now() + wait;
@@ -101,7 +107,9 @@ impl Session {
             news.mark_unchanged();
             let (part, ended) = {
                 let state = self.state();
-                (state.ring.read(from, most), state.ended)
+                let part = state.ring.read(from, most);
+                let last = state.ended.is_some() && part.next == state.ring.end();
+                (if last { part } else { part.whole() }, state.ended)
             };
             let something = !part.bytes.is_empty() || part.dropped > 0 || ended.is_some();
             if something || timeout_at(deadline, news.changed()).await.is_err() {
@@ -181,16 +189,29 @@ impl Session {
 
 const KILLED: Ending = Ending { code: 137, signal: Some(9) };
 
+/// Whatever becomes of the task that accompanies a session: without it the session has ended.
+struct Company(Arc<Session>);
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        if self.0.ended().is_none() {
+            self.0.stopper.signal(Signal::Kill);
+            self.0.has_ended(KILLED);
+        }
+    }
+}
+
 /// Reads what the program writes until it has ended, or its time is up.
-async fn accompany(session: Arc<Session>, mut child: Child, span: Span) {
+async fn accompany(company: Company, mut child: Child, span: Span) {
+    let session = &*company.0;
     let terminal = child.terminal.clone();
     let (output, errors) = (child.output.take(), child.errors.take());
     let ending = {
         let listen = async {
             tokio::join!(
-                hear_terminal(&session, terminal),
-                hear_pipe(&session, output),
-                hear_pipe(&session, errors),
+                hear_terminal(session, terminal),
+                hear_pipe(session, output),
+                hear_pipe(session, errors),
                 child.wait(),
             )
             .3
@@ -198,14 +219,13 @@ async fn accompany(session: Arc<Session>, mut child: Child, span: Span) {
         tokio::pin!(listen);
         tokio::select! {
             ending = &mut listen => ending,
-            () = time_is_up(&session, &span) => {
+            () = time_is_up(session, &span) => {
                 session.stopper.signal(Signal::Kill);
                 listen.await
             }
         }
     };
-    session.state().ended = Some(ending.unwrap_or(KILLED));
-    session.news.send_replace(());
+    session.has_ended(ending.unwrap_or(KILLED));
 }
 
 async fn hear_terminal(session: &Session, terminal: Option<Arc<Terminal>>) {
@@ -224,11 +244,12 @@ async fn hear_pipe(session: &Session, pipe: Option<pipe::Receiver>) {
     }
 }
 
+/// A time so far away that no clock shows it never comes.
 async fn time_is_up(session: &Session, span: &Span) {
-    let end = span.lifetime.map(|lifetime| Instant::now() + lifetime);
+    let end = span.lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
     loop {
-        let idle = session.last_used() + span.idle;
-        let next = end.map_or(idle, |end| end.min(idle));
+        let idle = session.last_used().checked_add(span.idle);
+        let Some(next) = end.into_iter().chain(idle).min() else { return std::future::pending().await };
         if next <= Instant::now() {
             return;
         }

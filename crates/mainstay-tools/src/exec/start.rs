@@ -44,9 +44,9 @@ pub(crate) struct Args {
     #[serde(default = "columns")]
     #[schemars(range(min = 1, max = 1000))]
     columns: u16,
-    /// End it after so many seconds at the latest.
+    /// End it after so many seconds at the latest: seven days at most.
     #[serde(default)]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 604_800))]
     lifetime_seconds: Option<u64>,
 }
 

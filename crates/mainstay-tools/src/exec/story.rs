@@ -177,6 +177,45 @@ async fn a_lifetime_has_an_end() {
 }
 
 #[tokio::test]
+async fn a_time_that_no_clock_shows_never_comes() {
+    let house = House::small(|settings| settings.idle_minutes = u64::MAX);
+    let id = house.start(json!({"command": "cat", "lifetime_seconds": u64::MAX})).await.unwrap();
+    house.write(&id, "said\n", false).await.unwrap();
+    house.read_until(&id, "said").await;
+    let end = house.kill(&id, "kill").await.unwrap();
+    assert_eq!((end.running, end.signal), (false, Some(9)));
+}
+
+#[tokio::test]
+async fn a_session_that_nobody_accompanies_any_more_has_ended() {
+    let house = House::new(SessionSettings::default());
+    let id = house.start(json!({"command": "cat"})).await.unwrap();
+    let session = house.sessions.find(&id, &Principal::local()).unwrap();
+    session.abandon();
+    let (_, end) = house.read_until(&id, "never said").await;
+    assert_eq!((end.running, end.signal), (false, Some(9)));
+}
+
+#[tokio::test]
+async fn a_character_that_comes_in_two_parts_is_read_as_one() {
+    let house = House::new(SessionSettings::default());
+    let line = "printf 'a\\303'; read x; printf '\\274'; read x; printf '\\303'";
+    let id = house.start(json!({"command": line, "shell": true, "terminal": false})).await.unwrap();
+    let first = house.read(&id, 0).await.unwrap();
+    assert_eq!((first.output.as_str(), first.cursor), ("a", 1));
+    let half = json!({"id": id, "cursor": 1, "wait_ms": 100});
+    let half = read::Read(house.sessions.clone()).call(serde_json::from_value(half).unwrap(), &house.context).await;
+    let half = half.unwrap();
+    assert_eq!((half.output.as_str(), half.cursor, half.running), ("", 1, true));
+    house.write(&id, "\n", false).await.unwrap();
+    let whole = house.read(&id, 1).await.unwrap();
+    assert_eq!((whole.output.as_str(), whole.cursor), ("ü", 3));
+    house.write(&id, "\n", false).await.unwrap();
+    let last = house.read(&id, 3).await.unwrap();
+    assert_eq!((last.output.as_str(), last.cursor, last.running), ("\u{fffd}", 4, false));
+}
+
+#[tokio::test]
 async fn nothing_is_left_when_the_sessions_are_dropped() {
     let house = House::new(SessionSettings::default());
     let line = "setsid sh -c 'while :; do echo . >> beats; sleep 0.01; done' & sleep 100";

@@ -95,7 +95,8 @@ impl Tool for Copy {
         title: "Copy",
         description: "Copies a file, or a directory with all that is in it, byte for byte and atomically. A file that \
                       has the new path is replaced only with overwrite=true, a directory never. Links in a directory \
-                      are left out and named in the reply.",
+                      are left out and named in the reply. If the server is killed while it copies a directory, what \
+                      it had copied stays beside the new path as .mainstay-….copy, to be removed.",
         pace: Pace::Long,
         dry_run: true,
         tags: &["fs"],
@@ -155,6 +156,22 @@ mod tests {
         let holds = json!({"files": 2, "directories": 2, "others": 1, "paths": ["d/link"]});
         assert_eq!((&told["changes"][0]["holds"], &done["changes"][0]["holds"]), (&holds, &holds));
         assert!(told["diff"].as_str().unwrap().contains("+++ b/n/f/e/x\n@@ -0,0 +1,1 @@\n+1\n"), "{told}");
+    }
+
+    #[tokio::test]
+    async fn directories_keep_their_modes() {
+        let sample = Sample::with(&[("d/e/x", ""), ("d/f/x", "")]);
+        let set = |path: &str, mode| {
+            std::fs::set_permissions(sample.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set("d/e", 0o711);
+        set("d/f", 0o500);
+        set("d", 0o700);
+        call(Copy(sample.desk()), json!({"from": "d", "to": "c"})).await.unwrap();
+        let mode = |path: &str| std::fs::metadata(sample.path().join(path)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("c"), mode("c/e")), (0o700, 0o711));
+        assert_eq!(mode("c/f"), 0o700, "its owner can write, so that something could be put into it");
+        set("d/f", 0o700);
     }
 
     #[tokio::test]

@@ -47,6 +47,7 @@ impl Change {
         } else if self.etag.is_some() {
             return Err(Error::field("etag", format!("{path} is not a regular file and has no etag.")));
         }
+        plan.items[at].recursive = self.recursive;
         plan.put(at, Now::Gone)
     }
 
@@ -174,5 +175,36 @@ mod tests {
         assert_eq!(refused(&sample, json!({"path": "x", "etag": "0"})).await.kind, Kind::Conflict);
         assert_eq!(field(&refused(&sample, json!({"path": "d", "recursive": true, "etag": "0"})).await), "etag");
         call(Delete(sample.desk()), json!({"path": "x", "etag": etag_of(b"a")})).await.unwrap();
+    }
+
+    /// A plan is made, then something else happens, then the plan is committed.
+    fn late(sample: &Sample, path: &str, recursive: bool, meanwhile: impl FnOnce()) -> Result<Report> {
+        let mut plan = Plan::new(&sample.desk().workspace, &mainstay_core::CancellationToken::new());
+        Change { path: path.to_owned(), recursive, etag: None }.plan(&mut plan).unwrap();
+        meanwhile();
+        plan.finish(false, Shown::Not)
+    }
+
+    #[test]
+    fn a_directory_that_has_been_filled_since_it_was_looked_at_stays() {
+        let sample = Sample::with(&[]);
+        std::fs::create_dir(sample.path().join("d")).unwrap();
+        let error = late(&sample, "d", false, || sample.write("d/e/x", b"kept")).unwrap_err();
+        assert_eq!(error.kind, Kind::Conflict);
+        assert_eq!(std::fs::read(sample.path().join("d/e/x")).unwrap(), b"kept");
+    }
+
+    #[test]
+    fn a_file_that_has_become_a_directory_since_it_was_looked_at_stays() {
+        for recursive in [false, true] {
+            let sample = Sample::with(&[("x", "")]);
+            let exchange = || {
+                std::fs::remove_file(sample.path().join("x")).unwrap();
+                sample.write("x/y", b"kept");
+            };
+            let error = late(&sample, "x", recursive, exchange).unwrap_err();
+            assert_eq!(error.kind, Kind::Conflict);
+            assert_eq!(std::fs::read(sample.path().join("x/y")).unwrap(), b"kept");
+        }
     }
 }

@@ -2,7 +2,8 @@
 
 use mainstay_core::Result;
 
-use super::unified::{FilePatch, Hunk, Line, Reader, Sign, wrong};
+use super::hunk::{Count, Hunk, Line, Sign};
+use super::unified::{FilePatch, Reader, wrong};
 
 /// Reads on after `*** Begin Patch`.
 pub(super) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
@@ -59,7 +60,7 @@ fn updated(reader: &mut Reader<'_>, old: Option<String>) -> Result<FilePatch> {
             anchor = Some(line.trim_start_matches('@').trim().to_owned()).filter(|anchor| !anchor.is_empty());
             reader.advance();
         }
-        let lines = reader.uncounted()?;
+        let lines = reader.uncounted(Count::default())?;
         if lines.is_empty() && anchor.is_none() && !line.starts_with("@@") {
             return Err(wrong(at, "a line of a change begins with a space, + or -"));
         }

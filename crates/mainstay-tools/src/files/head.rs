@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -56,6 +56,12 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
+    /// The lines as they are, and whether these are all.
+    pub(crate) fn told(self, more: &str) -> Told<Self> {
+        let text = if self.more { format!("{}\n[{more}]", self.text) } else { self.text.clone() };
+        Told { value: self, text }
+    }
+
     /// Adds a line without its newline. `whole` says that these are all its bytes.
     pub(crate) fn add(&mut self, bytes: &[u8], whole: bool) {
         let shown = text::line(bytes);
@@ -81,13 +87,13 @@ impl Tool for Head {
         ..Spec::new("files", "head", Effect::Reads)
     };
     type Args = Args;
-    type Output = Excerpt;
+    type Output = Told<Excerpt>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Excerpt> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
         let (desk, context) = (self.0.clone(), context.clone());
         blocking(move || {
             let file = desk.workspace.find(&args.path)?.open_file()?;
-            head(&file, &args, desk.read_bytes, &context)
+            head(&file, &args, desk.read_bytes, &context).map(|lines| lines.told("more lines follow"))
         })
         .await
     }
@@ -171,7 +177,7 @@ mod tests {
     async fn the_first_lines_come_with_their_number_and_whether_there_is_more() {
         let sample = Sample::with(&[("f", "one\ntwo\r\nthree\n")]);
         let args = Args { path: "f".into(), lines: 2, start: 1 };
-        let out = Head(sample.desk()).call(args, &Context::detached()).await.unwrap();
+        let out = Head(sample.desk()).call(args, &Context::detached()).await.unwrap().value;
         assert_eq!((out.text.as_str(), out.lines, out.first_line, out.more), ("one\ntwo\r", 2, Some(1), true));
         let rest = lines_of(&sample, "f", 5, 3);
         assert_eq!((rest.text.as_str(), rest.lines, rest.more), ("three", 1, false));

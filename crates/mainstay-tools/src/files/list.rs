@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::page::{self, Of};
-use super::walk::{Rules, here, joined};
+use super::walk::{Rules, Trail, here};
 use super::{Desk, blocking, facts};
 
 pub(crate) struct List(pub(crate) Desk);
@@ -114,11 +114,9 @@ fn list(desk: &Desk, args: &Args) -> Result<Output> {
 fn seen(directory: &Dir, args: &Args) -> Result<Vec<Entry>> {
     let mut entries = directory.entries()?;
     let rules = if args.ignored { Arc::default() } else { Rules::above(directory).within(directory, &entries) };
-    let mut path = joined(directory.names());
+    let mut trail = Trail::new(directory);
     entries.retain(|entry| {
-        path.push(&entry.name);
-        let ignored = rules.ignore(&path, entry.kind == EntryKind::Directory);
-        path.pop();
+        let ignored = rules.ignore(trail.to(&entry.name), entry.kind == EntryKind::Directory);
         !ignored && (args.hidden || !entry.name.as_bytes().starts_with(b"."))
     });
     Ok(entries)

@@ -13,13 +13,16 @@ mod facts;
 mod glob;
 mod grep;
 mod head;
+mod hunk;
 mod hunks;
 mod list;
+mod memory;
 mod mkdir;
 mod names;
 mod outcome;
 mod page;
 mod patch;
+mod pattern;
 mod plan;
 #[cfg(test)]
 mod promises;

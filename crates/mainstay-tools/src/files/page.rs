@@ -26,6 +26,11 @@ pub(crate) fn encode(of: Of, parts: &[&[u8]]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
+/// How whoever reads only text learns that there is another page.
+pub(crate) fn told(next: Option<&str>) -> String {
+    next.map_or_else(String::new, |cursor| format!("[there is more: give cursor {cursor:?}]\n"))
+}
+
 /// The parts of a cursor; exactly `count` of them.
 pub(crate) fn decode(of: Of, cursor: &str, count: usize) -> Result<Vec<Vec<u8>>> {
     let parts = Some(cursor)

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::hunks::{self, Moved};
 use super::outcome::{Report, Shown};
+use super::pattern::Effort;
 use super::plan::{Meant, Now, Plan, alive, in_field, missing};
 use super::unified::{self, FilePatch};
 use super::{Desk, blocking, copy, rename};
@@ -56,10 +57,11 @@ impl Tool for Patch {
         let mut plan = Plan::new(&self.0.workspace, &context.cancel);
         blocking(move || {
             let files = unified::parse(&args.patch, args.strip.map(|strip| strip as usize))?;
-            let mut moved_hunks = Vec::new();
+            let (mut moved_hunks, mut effort) = (Vec::new(), Effort::new(&plan.cancel));
             for file in files {
                 alive(&plan.cancel)?;
-                moved_hunks.extend(file.plan(&mut plan).map_err(|error| in_field(error, "patch"))?);
+                let moved = file.plan(&mut plan, &mut effort).map_err(|error| in_field(error, "patch"))?;
+                moved_hunks.extend(moved);
             }
             Ok(Output { report: plan.finish(args.dry_run, Shown::IfSmall)?, moved_hunks })
         })
@@ -75,47 +77,48 @@ fn weigh(args: &Value) -> Effect {
 }
 
 impl FilePatch {
-    fn plan(mut self, plan: &mut Plan) -> Result<Vec<Moved>> {
+    fn plan(mut self, plan: &mut Plan, effort: &mut Effort) -> Result<Vec<Moved>> {
         match (self.old.take(), self.new.take()) {
-            (None, Some(new)) => self.create(plan, &new),
-            (Some(old), None) => self.remove(plan, &old),
+            (None, Some(new)) => self.create(plan, &new, effort),
+            (Some(old), None) => self.remove(plan, &old, effort),
             (Some(old), Some(new)) if self.renames && old != new => {
                 if self.copies {
                     copy::Change::new(old, new.clone()).plan(plan)?;
                 } else {
                     rename::Change::new(old, new.clone()).plan(plan)?;
                 }
-                self.revise(plan, &new)
+                self.revise(plan, &new, effort)
             }
             (Some(old), Some(new)) => {
                 let there = plan.spot("patch", &new)?.look()?.is_some();
-                self.revise(plan, if there { &new } else { &old })
+                self.revise(plan, if there { &new } else { &old }, effort)
             }
             (None, None) => Ok(Vec::new()),
         }
     }
 
-    fn create(&self, plan: &mut Plan, path: &str) -> Result<Vec<Moved>> {
+    fn create(&self, plan: &mut Plan, path: &str, effort: &mut Effort) -> Result<Vec<Moved>> {
         let at = plan.item("patch", path, Meant::Target)?;
         if plan.kind(at).is_some() {
             return Err(Error::new(Kind::Conflict, format!("{path} exists already, and the patch makes it anew."))
                 .with_data(json!({ "path": path })));
         }
-        let (content, _) = hunks::apply(path, Vec::new(), &self.hunks)?;
+        let (content, _) = hunks::apply(path, Vec::new(), &self.hunks, effort)?;
         plan.put(at, Now::Bytes(content))?;
         plan.items[at].mode = self.mode.filter(|mode| mode & 0o111 != 0);
         Ok(Vec::new())
     }
 
-    fn remove(&self, plan: &mut Plan, path: &str) -> Result<Vec<Moved>> {
+    fn remove(&self, plan: &mut Plan, path: &str, effort: &mut Effort) -> Result<Vec<Moved>> {
         let at = plan.item("patch", path, Meant::Entry)?;
         if !plan.is_file("patch", at)? {
             return Err(missing(path));
         }
         if !self.unseen {
             let before = plan.content(at)?;
+            plan.make_room(before.len() + hunks::room_for(&before))?;
             let seen = etag_of(&before);
-            let (rest, _) = hunks::apply(path, before, &self.hunks)?;
+            let (rest, _) = hunks::apply(path, before, &self.hunks, effort)?;
             if !rest.is_empty() {
                 let reason = format!("The patch removes {path}, but {} of its bytes are not in the patch.", rest.len());
                 return Err(Error::field("patch", reason));
@@ -128,7 +131,7 @@ impl FilePatch {
         Ok(Vec::new())
     }
 
-    fn revise(&self, plan: &mut Plan, path: &str) -> Result<Vec<Moved>> {
+    fn revise(&self, plan: &mut Plan, path: &str, effort: &mut Effort) -> Result<Vec<Moved>> {
         let at = plan.item("patch", path, Meant::Target)?;
         if !plan.is_file("patch", at)? {
             return Err(missing(path));
@@ -139,8 +142,9 @@ impl FilePatch {
         let mut moved = Vec::new();
         if !self.hunks.is_empty() || remoded {
             let before = plan.content(at)?;
+            plan.make_room(before.len() + hunks::room_for(&before))?;
             let seen = etag_of(&before);
-            let (after, found) = hunks::apply(path, before, &self.hunks)?;
+            let (after, found) = hunks::apply(path, before, &self.hunks, effort)?;
             plan.revise(at, after, seen)?;
             moved = found;
         }

@@ -8,6 +8,7 @@ use mainstay_core::{CancellationToken, Error, Kind, Result};
 use mainstay_sandbox::{EntryKind, Expect, Facts, OpenFile, Place, Spot, Workspace, etag_of};
 use serde_json::json;
 
+use super::memory::{MEMORY, Share};
 use super::subtree::Survey;
 
 /// The largest file that is read whole in order to change it.
@@ -20,6 +21,8 @@ pub(super) struct Plan {
     pub(super) workspace: Workspace,
     pub(super) cancel: CancellationToken,
     pub(super) items: Vec<Item>,
+    /// Of the memory that all plans have together.
+    pub(super) share: Share,
 }
 
 /// One name, and what becomes of it.
@@ -30,6 +33,8 @@ pub(super) struct Item {
     pub(super) now: Now,
     pub(super) expect: Expect,
     pub(super) mode: Option<u32>,
+    /// A directory goes with all that is in it. Otherwise it goes only if it is still empty then.
+    pub(super) recursive: bool,
     /// Where it was before, if it was moved here.
     pub(super) from: Option<String>,
     /// The path is a link, and the file behind it is meant.
@@ -67,7 +72,7 @@ pub(super) enum Meant {
 
 impl Plan {
     pub(super) fn new(workspace: &Workspace, cancel: &CancellationToken) -> Self {
-        Self { workspace: workspace.clone(), cancel: cancel.clone(), items: Vec::new() }
+        Self { workspace: workspace.clone(), cancel: cancel.clone(), items: Vec::new(), share: Share::of(&MEMORY) }
     }
 
     /// Reads the path in the argument `field`.
@@ -100,6 +105,7 @@ impl Plan {
             before,
             now: Now::Untouched,
             mode: None,
+            recursive: false,
             from: None,
             through_link,
         });
@@ -159,13 +165,26 @@ impl Plan {
     pub(super) fn content(&self, at: usize) -> Result<Vec<u8>> {
         let item = &self.items[at];
         match &item.now {
-            Now::Bytes(bytes) => Ok(bytes.clone()),
-            Now::Copy(file) => whole(file),
-            Now::Append { to, more } => Ok([whole(to)?.as_slice(), more].concat()),
+            Now::Bytes(bytes) => {
+                self.make_room(bytes.len())?;
+                Ok(bytes.clone())
+            }
+            Now::Copy(file) => self.whole(file),
+            Now::Append { to, more } => Ok([self.whole(to)?.as_slice(), more].concat()),
             Now::Untouched | Now::Gone | Now::MovedAway | Now::Whole(_) | Now::Directory | Now::Tree(..) => {
-                whole(&self.handle(at)?.ok_or_else(|| missing(&item.path))?)
+                self.whole(&self.handle(at)?.ok_or_else(|| missing(&item.path))?)
             }
         }
+    }
+
+    fn whole(&self, file: &OpenFile) -> Result<Vec<u8>> {
+        self.make_room(usize::try_from(file.facts().size.min(WHOLE)).unwrap_or(usize::MAX))?;
+        file.read_whole(WHOLE)?.ok_or_else(|| too_large(file.shown(), file.facts().size))
+    }
+
+    /// Makes sure of memory for what is held, and for so many bytes that are needed beside it for a while.
+    pub(super) fn make_room(&self, bytes: usize) -> Result<()> {
+        self.share.cover(self.held().saturating_add(bytes), &self.cancel)
     }
 
     /// The same, without reading it if it can be copied from disk.
@@ -285,6 +304,16 @@ impl Plan {
     }
 
     fn within_memory(&self) -> Result<()> {
+        if self.held() <= HELD {
+            return self.make_room(0);
+        }
+        Err(Error::new(
+            Kind::TooLarge,
+            format!("The files of this change have more than {} MiB together; make several changes.", HELD >> 20),
+        ))
+    }
+
+    fn held(&self) -> usize {
         let held = |item: &Item| match &item.now {
             Now::Bytes(bytes) | Now::Append { more: bytes, .. } => bytes.len(),
             Now::Untouched
@@ -295,13 +324,7 @@ impl Plan {
             | Now::Directory
             | Now::Tree(..) => 0,
         };
-        if self.items.iter().map(held).sum::<usize>() <= HELD {
-            return Ok(());
-        }
-        Err(Error::new(
-            Kind::TooLarge,
-            format!("The files of this change have more than {} MiB together; make several changes.", HELD >> 20),
-        ))
+        self.items.iter().map(held).sum()
     }
 }
 
@@ -331,10 +354,6 @@ impl Item {
 /// Whether a path is another one, or lies in it.
 pub(super) fn beneath(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-pub(super) fn whole(file: &OpenFile) -> Result<Vec<u8>> {
-    file.read_whole(WHOLE)?.ok_or_else(|| too_large(file.shown(), file.facts().size))
 }
 
 pub(super) fn too_large(path: &str, size: u64) -> Error {
@@ -370,4 +389,33 @@ pub(super) fn in_field(mut error: Error, field: &str) -> Error {
 /// Stops a long loop when the caller has gone.
 pub(super) fn alive(cancel: &CancellationToken) -> Result<()> {
     if cancel.is_cancelled() { Err(Error::new(Kind::Cancelled, "The call was cancelled.")) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::files::memory::Memory;
+    use crate::files::outcome::Shown;
+    use crate::files::sample::Sample;
+
+    static SMALL: Memory = Memory::new(1000, Duration::ZERO);
+
+    fn plan(sample: &Sample) -> Plan {
+        let plan = Plan::new(&sample.desk().workspace, &CancellationToken::new());
+        Plan { share: Share::of(&SMALL), ..plan }
+    }
+
+    #[test]
+    fn plans_share_one_memory_and_give_it_back() {
+        let sample = Sample::with(&[("x", &"x".repeat(600))]);
+        let (mut first, mut second) = (plan(&sample), plan(&sample));
+        let new = first.item("path", "y", Meant::Target).unwrap();
+        first.put(new, Now::Bytes(vec![0; 600])).unwrap();
+        let old = second.item("path", "x", Meant::Target).unwrap();
+        assert_eq!(second.content(old).unwrap_err().kind, Kind::Unavailable);
+        first.finish(false, Shown::Not).unwrap();
+        assert_eq!(second.content(old).unwrap().len(), 600);
+    }
 }

@@ -1,6 +1,6 @@
 //! `files_read`: the content of one file, or of a part of it.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::{OpenFile, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,28 +61,39 @@ impl Tool for Read {
         ..Spec::new("files", "read", Effect::Reads)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = Told<Output>;
 
-    async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let desk = self.0.clone();
-        blocking(move || read(&desk, &args)).await
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
+        let (desk, cancel) = (self.0.clone(), context.cancel.clone());
+        blocking(move || read(&desk, &args, &cancel).map(Output::told)).await
     }
 }
 
-pub(crate) fn read(desk: &Desk, args: &Args) -> Result<Output> {
+impl Output {
+    /// The content as it is: whoever reads only text gets what the file says.
+    fn told(self) -> Told<Self> {
+        let content = self.content.as_ref().or(self.content_base64.as_ref());
+        let text = content.cloned().unwrap_or_else(|| format!("{} has not changed.", self.path));
+        Told { value: self, text }
+    }
+}
+
+pub(crate) fn read(desk: &Desk, args: &Args, cancel: &CancellationToken) -> Result<Output> {
     let file = desk.workspace.find(&args.path)?.open_file()?;
     let limit = args.max_bytes.unwrap_or(u64::MAX).min(desk.read_bytes);
     if args.offset.is_none() && args.length.is_none() {
-        return read_whole(&file, args, limit);
+        return read_whole(&file, args, limit, cancel);
     }
-    read_part(&file, args, limit)
+    read_part(&file, args, limit, cancel)
 }
 
-fn read_whole(file: &OpenFile, args: &Args, limit: u64) -> Result<Output> {
+fn read_whole(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
     let Some(bytes) = file.read_whole(limit)? else {
         // Too large to return, but perhaps nothing has to be.
         return match &args.etag {
-            Some(known) if *known == file.etag()? => Ok(bare(file, args, file.facts().size, known.clone())),
+            Some(known) if *known == file.etag_while(&|| !cancel.is_cancelled())? => {
+                Ok(bare(file, args, file.facts().size, known.clone()))
+            }
             Some(_) | None => Err(too_large(file, file.facts().size, limit)),
         };
     };
@@ -98,14 +109,14 @@ fn read_whole(file: &OpenFile, args: &Args, limit: u64) -> Result<Output> {
     Ok(output)
 }
 
-fn read_part(file: &OpenFile, args: &Args, limit: u64) -> Result<Output> {
+fn read_part(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
     let size = file.facts().size;
     let (offset, length) = (args.offset.unwrap_or(0), args.length.unwrap_or(u64::MAX));
     let selected = size.saturating_sub(offset).min(length);
     if selected > limit && args.etag.is_none() {
         return Err(too_large(file, selected, limit));
     }
-    let etag = file.etag()?;
+    let etag = file.etag_while(&|| !cancel.is_cancelled())?;
     if args.etag.as_ref() == Some(&etag) {
         return Ok(bare(file, args, size, etag));
     }
@@ -150,6 +161,10 @@ mod tests {
     use super::*;
     use crate::files::sample::{Sample, field};
 
+    fn look(desk: &Desk, args: &Args) -> Result<Output> {
+        read(desk, args, &CancellationToken::new())
+    }
+
     fn args(path: &str) -> Args {
         Args { path: path.into(), encoding: Encoding::Utf8, max_bytes: None, etag: None, offset: None, length: None }
     }
@@ -161,7 +176,9 @@ mod tests {
     #[tokio::test]
     async fn a_file_comes_back_with_what_is_known_of_it() {
         let sample = Sample::with(&[("src/main.rs", "fn main() {}\n")]);
-        let out = Read(sample.desk()).call(args("src/main.rs"), &Context::detached()).await.unwrap();
+        let told = Read(sample.desk()).call(args("src/main.rs"), &Context::detached()).await.unwrap();
+        assert_eq!(told.text, "fn main() {}\n");
+        let out = told.value;
         assert_eq!(out.content.as_deref(), Some("fn main() {}\n"));
         assert_eq!((out.path.as_str(), out.size, out.content_base64), ("src/main.rs", 13, None));
         assert_eq!(out.etag, etag_of(b"fn main() {}\n"));
@@ -171,14 +188,14 @@ mod tests {
     #[test]
     fn an_etag_that_is_still_true_saves_the_content() {
         let sample = Sample::with(&[("a", "text")]);
-        let etag = read(&sample.desk(), &args("a")).unwrap().etag;
+        let etag = look(&sample.desk(), &args("a")).unwrap().etag;
         let known = |etag: &str| Args { etag: Some(etag.into()), ..args("a") };
-        let again = read(&sample.desk(), &known(&etag)).unwrap();
+        let again = look(&sample.desk(), &known(&etag)).unwrap();
         assert_eq!((again.content, again.etag), (None, etag.clone()));
         let small = Args { max_bytes: Some(1), ..known(&etag) };
-        assert!(read(&sample.desk(), &small).unwrap().content.is_none(), "nothing has to be returned");
+        assert!(look(&sample.desk(), &small).unwrap().content.is_none(), "nothing has to be returned");
         sample.write("a", b"other");
-        assert_eq!(read(&sample.desk(), &known(&etag)).unwrap().content.as_deref(), Some("other"));
+        assert_eq!(look(&sample.desk(), &known(&etag)).unwrap().content.as_deref(), Some("other"));
     }
 
     #[test]
@@ -186,9 +203,9 @@ mod tests {
         let sample = Sample::with(&[]);
         sample.write("b", &[0, 0xff, 0xfe]);
         let base64 = Args { encoding: Encoding::Base64, ..args("b") };
-        let out = read(&sample.desk(), &base64).unwrap();
+        let out = look(&sample.desk(), &base64).unwrap();
         assert_eq!((out.content, out.content_base64.as_deref()), (None, Some("AP/+")));
-        let error = read(&sample.desk(), &args("b")).unwrap_err();
+        let error = look(&sample.desk(), &args("b")).unwrap_err();
         assert_eq!(field(&error), "encoding");
         assert!(error.public.contains("base64"));
     }
@@ -198,7 +215,7 @@ mod tests {
         let sample = Sample::with(&[("a", "0123456789")]);
         let desk = sample.desk_that_reads(8);
         let refused = |args: &Args| {
-            let error = read(&desk, args).unwrap_err();
+            let error = look(&desk, args).unwrap_err();
             assert_eq!(error.kind, Kind::TooLarge);
             assert!(error.public.contains("offset"), "{error}");
             error.data.unwrap()
@@ -206,7 +223,7 @@ mod tests {
         assert_eq!(*refused(&args("a")), json!({ "size": 10, "max_bytes": 8 }));
         assert_eq!(*refused(&Args { max_bytes: Some(3), ..args("a") }), json!({ "size": 10, "max_bytes": 3 }));
         refused(&Args { offset: Some(1), ..args("a") });
-        assert_eq!(read(&desk, &Args { offset: Some(2), ..args("a") }).unwrap().content.unwrap(), "23456789");
+        assert_eq!(look(&desk, &Args { offset: Some(2), ..args("a") }).unwrap().content.unwrap(), "23456789");
     }
 
     #[test]
@@ -215,20 +232,20 @@ mod tests {
         let sample = Sample::with(&[("t", &text)]);
         let (mut joined, mut offset) = (String::new(), 0);
         while offset < text.len() as u64 {
-            let out = read(&sample.desk(), &part("t", offset, 7)).unwrap();
+            let out = look(&sample.desk(), &part("t", offset, 7)).unwrap();
             assert_eq!((out.size, &out.etag), (text.len() as u64, &etag_of(text.as_bytes())));
             let content = out.content.unwrap();
             offset += content.len() as u64;
             joined += &content;
         }
         assert_eq!(joined, text);
-        assert_eq!(field(&read(&sample.desk(), &part("t", 2, 7)).unwrap_err()), "offset");
+        assert_eq!(field(&look(&sample.desk(), &part("t", 2, 7)).unwrap_err()), "offset");
     }
 
     #[test]
     fn past_the_end_there_is_nothing() {
         let sample = Sample::with(&[("a", "abc")]);
-        let out = read(&sample.desk(), &part("a", 10, 5)).unwrap();
+        let out = look(&sample.desk(), &part("a", 10, 5)).unwrap();
         assert_eq!((out.content.as_deref(), out.size), (Some(""), 3));
     }
 
@@ -237,12 +254,21 @@ mod tests {
         let sample = Sample::with(&[("d/f", ""), (".env", "SECRET=1")]);
         sample.pipe("pipe");
         sample.link("/etc/passwd", "out");
-        let kind = |path: &str| read(&sample.desk(), &args(path)).unwrap_err().kind;
+        let kind = |path: &str| look(&sample.desk(), &args(path)).unwrap_err().kind;
         assert_eq!(kind("missing"), Kind::NotFound);
         assert_eq!(kind(".env"), Kind::Denied);
         assert_eq!(
             (kind("d"), kind("pipe"), kind("out"), kind("../x")),
             (Kind::Invalid, Kind::Invalid, Kind::Invalid, Kind::Invalid)
         );
+    }
+
+    #[test]
+    fn nobody_waits_for_the_tag_of_a_file_that_nobody_wants_any_more() {
+        let sample = Sample::with(&[("big", &"x".repeat(1 << 20))]);
+        let cancel = CancellationToken::new();
+        cancel.cancel();
+        let error = read(&sample.desk(), &part("big", 0, 5), &cancel).unwrap_err();
+        assert_eq!(error.kind, Kind::Cancelled);
     }
 }

@@ -72,7 +72,7 @@ fn read_many(desk: &Desk, args: Args, context: &Context) -> Result<Output> {
     let mut files = Vec::with_capacity(args.paths.len());
     for path in args.paths {
         context.check()?;
-        files.push(match read_one(desk, &path, args.encoding, left) {
+        files.push(match read_one(desk, &path, args.encoding, left, context) {
             Ok(output) => {
                 left = left.saturating_sub(output.size);
                 Item::Read(output)
@@ -85,10 +85,10 @@ fn read_many(desk: &Desk, args: Args, context: &Context) -> Result<Output> {
     Ok(Output { files })
 }
 
-fn read_one(desk: &Desk, path: &str, encoding: Encoding, left: u64) -> Result<read::Output> {
+fn read_one(desk: &Desk, path: &str, encoding: Encoding, left: u64, context: &Context) -> Result<read::Output> {
     let args =
         read::Args { path: path.to_owned(), encoding, max_bytes: Some(left), etag: None, offset: None, length: None };
-    read::read(desk, &args).map_err(|error| {
+    read::read(desk, &args, &context.cancel).map_err(|error| {
         if error.kind != Kind::TooLarge {
             return error;
         }

@@ -49,19 +49,20 @@ impl Tool for Stat {
     type Args = Args;
     type Output = Output;
 
-    async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let desk = self.0.clone();
-        blocking(move || stat(&desk, &args)).await
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        let (desk, cancel) = (self.0.clone(), context.cancel.clone());
+        blocking(move || stat(&desk, &args, &|| !cancel.is_cancelled())).await
     }
 }
 
-fn stat(desk: &Desk, args: &Args) -> Result<Output> {
+fn stat(desk: &Desk, args: &Args, wanted: &dyn Fn() -> bool) -> Result<Output> {
     let spot = desk.workspace.find(&args.path)?;
     let Some(facts) = spot.look()? else {
         let shown = spot.shown();
         return Err(Error::not_found(format!("There is no {shown}.")).with_data(json!({ "path": shown })));
     };
-    let etag = if args.etag && facts.kind == EntryKind::File { Some(spot.open_file()?.etag()?) } else { None };
+    let tagged = args.etag && facts.kind == EntryKind::File;
+    let etag = if tagged { Some(spot.open_file()?.etag_while(wanted)?) } else { None };
     let target = if facts.kind == EntryKind::Symlink { Some(spot.link_target()?) } else { None };
     Ok(Output {
         path: spot.shown().to_owned(),
@@ -82,7 +83,7 @@ mod tests {
     use mainstay_sandbox::etag_of;
 
     fn ask(sample: &Sample, path: &str) -> Result<Output> {
-        stat(&sample.desk(), &Args { path: path.into(), etag: true })
+        stat(&sample.desk(), &Args { path: path.into(), etag: true }, &|| true)
     }
 
     #[tokio::test]

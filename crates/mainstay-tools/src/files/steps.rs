@@ -12,7 +12,7 @@ use super::subtree::Staging;
 impl Plan {
     /// Does what was told, and completes it with what came of it.
     pub(super) fn commit(self, mut told: Vec<Option<Changed>>) -> Result<Vec<Changed>> {
-        let Self { workspace, cancel, items } = self;
+        let Self { workspace, cancel, items, share } = self;
         let needless: Vec<bool> = items.iter().map(|item| is_made_by_others(item, &items)).collect();
         let mut origins = HashMap::new();
         let (mut steps, mut at, mut stagings) = (Vec::new(), Vec::new(), Vec::new());
@@ -41,6 +41,7 @@ impl Plan {
                 changed.settle(done);
             }
         }
+        drop(share);
         Ok(told.into_iter().flatten().collect())
     }
 }
@@ -51,11 +52,13 @@ fn step(
     origins: &mut HashMap<String, Place>,
     staged: Option<&str>,
 ) -> Result<Option<Step>> {
-    let Item { place, before, now, expect, mode, from, .. } = item;
+    let Item { place, before, now, expect, mode, recursive, from, .. } = item;
     let content = match now {
         Now::Untouched | Now::MovedAway => return Ok(None),
-        Now::Gone => return Ok(before.map(|_| Step::Remove { place, expect })),
-        Now::Directory => return Ok(Some(Step::MakeDirectory { place })),
+        Now::Gone => {
+            return Ok(before.map(|facts| Step::Remove { place, expect, kind: facts.kind, recursive }));
+        }
+        Now::Directory => return Ok(Some(Step::MakeDirectory { place, mode: None })),
         Now::Whole(_) => {
             return Ok(from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: place, expect }));
         }

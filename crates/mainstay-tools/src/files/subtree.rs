@@ -131,12 +131,16 @@ impl Staging {
         let parent = beside.rfind('/').map_or("", |slash| &beside[..=slash]);
         let path = format!("{parent}.mainstay-{}.copy", new_id());
         let staging = Self { workspace: from.workspace().clone(), path };
-        staging.fill(from, &staging.path, cancel, 0)?;
+        // Where the permissions cannot be seen, nobody else gets any.
+        let facts = staging.workspace.find(&from.shown())?.look()?;
+        staging.fill(from, facts.map_or(0o700, |facts| facts.mode), &staging.path, cancel, 0)?;
         Ok(staging)
     }
 
-    fn fill(&self, from: &Dir, to: &str, cancel: &CancellationToken, depth: usize) -> Result<()> {
-        self.commit(Step::MakeDirectory { place: self.workspace.find(to)?.place()? })?;
+    fn fill(&self, from: &Dir, mode: u32, to: &str, cancel: &CancellationToken, depth: usize) -> Result<()> {
+        // What is in it has to be put into it first, so its owner may always write.
+        let mode = Some(mode & 0o777 | 0o700);
+        self.commit(Step::MakeDirectory { place: self.workspace.find(to)?.place()?, mode })?;
         for entry in sorted(from)? {
             alive(cancel)?;
             let name = entry.name.to_str().ok_or_else(|| odd_name(&from.shown_child(&entry.name)))?;
@@ -148,7 +152,10 @@ impl Staging {
                     let (place, content) = (self.workspace.find(&path)?.place()?, Content::Copy(file));
                     self.commit(Step::Put { place, content, expect: Expect::Nothing, mode })?;
                 }
-                EntryKind::Directory => self.fill(&deeper(from, &entry.name, depth)?, &path, cancel, depth + 1)?,
+                EntryKind::Directory => {
+                    let mode = from.facts(&entry.name)?.mode;
+                    self.fill(&deeper(from, &entry.name, depth)?, mode, &path, cancel, depth + 1)?;
+                }
                 EntryKind::Symlink | EntryKind::Other => {}
             }
         }
@@ -166,7 +173,8 @@ impl Drop for Staging {
         if let Ok(place) = place
             && place.look().is_ok_and(|found| found.is_some())
         {
-            let _ = self.commit(Step::Remove { place, expect: Expect::Anything });
+            let (kind, recursive) = (EntryKind::Directory, true);
+            let _ = self.commit(Step::Remove { place, expect: Expect::Anything, kind, recursive });
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `files_tail`: the last lines of a text file.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -36,13 +36,13 @@ impl Tool for Tail {
         ..Spec::new("files", "tail", Effect::Reads)
     };
     type Args = Args;
-    type Output = Excerpt;
+    type Output = Told<Excerpt>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Excerpt> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
         let (desk, context) = (self.0.clone(), context.clone());
         blocking(move || {
             let file = desk.workspace.find(&args.path)?.open_file()?;
-            tail(&file, args.lines, desk.read_bytes, &context)
+            tail(&file, args.lines, desk.read_bytes, &context).map(|lines| lines.told("more lines come before"))
         })
         .await
     }
@@ -143,7 +143,7 @@ mod tests {
     async fn the_last_lines_come_with_the_number_of_the_first() {
         let sample = Sample::with(&[("f", "one\ntwo\nthree\n")]);
         let args = Args { path: "f".into(), lines: 2 };
-        let out = Tail(sample.desk()).call(args, &Context::detached()).await.unwrap();
+        let out = Tail(sample.desk()).call(args, &Context::detached()).await.unwrap().value;
         assert_eq!((out.text.as_str(), out.lines, out.first_line, out.more), ("two\nthree", 2, Some(2), true));
         let all = last(&sample, "f", 3, 1000);
         assert_eq!((all.lines, all.first_line, all.more), (3, Some(1), false));

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -71,11 +71,18 @@ impl Tool for Tree {
         ..Spec::new("files", "tree", Effect::Reads)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = Told<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
         let desk = self.0.clone();
-        watched(context, move |watch| tree(&desk, &args, watch)).await
+        watched(context, move |watch| tree(&desk, &args, watch).map(Output::told)).await
+    }
+}
+
+impl Output {
+    fn told(self) -> Told<Self> {
+        let text = format!("{}{}", self.tree, page::told(self.next_cursor.as_deref()));
+        Told { value: self, text }
     }
 }
 
@@ -175,7 +182,7 @@ mod tests {
     #[tokio::test]
     async fn a_tree_is_drawn_with_indentation_and_counted() {
         let sample = Sample::with(&[("src/main.rs", ""), ("src/a/b/c/d.rs", ""), ("Cargo.toml", "")]);
-        let out = Tree(sample.desk()).call(args(), &Context::detached()).await.unwrap();
+        let out = Tree(sample.desk()).call(args(), &Context::detached()).await.unwrap().value;
         assert_eq!(out.tree, "Cargo.toml\nsrc/\n  a/\n    b/ …\n  main.rs\n");
         assert_eq!((out.directories, out.files, out.next_cursor), (3, 2, None));
         let below = Args { path: "src/a".into(), depth: 1, ..args() };

@@ -2,6 +2,7 @@
 
 use mainstay_core::{Error, Result};
 
+use super::hunk::Hunk;
 use super::names::{both_names, name_in, without};
 
 /// What a patch does to one file.
@@ -19,33 +20,6 @@ pub(super) struct FilePatch {
     pub(super) unseen: bool,
     pub(super) mode: Option<u32>,
     pub(super) hunks: Vec<Hunk>,
-}
-
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Hunk {
-    /// The line it begins at, from 1, if the patch says so.
-    pub(super) start: Option<usize>,
-    /// A line that comes somewhere before it.
-    pub(super) anchor: Option<String>,
-    pub(super) lines: Vec<Line>,
-    /// The form knows no missing newline at the end of a file.
-    pub(super) loose_end: bool,
-    /// Where it stands in the patch.
-    pub(super) at: usize,
-}
-
-/// A line with its end.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    pub(super) sign: Sign,
-    pub(super) text: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
-    Context,
-    Removed,
-    Added,
 }
 
 /// Reads a patch. `strip` is how many leading names to take off each path; `None` finds out.
@@ -71,8 +45,8 @@ pub(super) fn wrong(at: usize, reason: &str) -> Error {
 }
 
 pub(super) struct Reader<'a> {
-    lines: Vec<&'a str>,
-    at: usize,
+    pub(super) lines: Vec<&'a str>,
+    pub(super) at: usize,
     strip: Option<usize>,
 }
 
@@ -134,9 +108,13 @@ impl<'a> Reader<'a> {
         Ok(files)
     }
 
-    fn at_names(&self) -> bool {
+    pub(super) fn at_names(&self) -> bool {
+        self.names_at(self.at)
+    }
+
+    pub(super) fn names_at(&self, at: usize) -> bool {
         let starts = |at: usize, with: &str| self.lines.get(at).is_some_and(|line| line.starts_with(with));
-        starts(self.at, "--- ") && starts(self.at + 1, "+++ ")
+        starts(at, "--- ") && starts(at + 1, "+++ ")
     }
 
     fn file(&mut self) -> Result<FilePatch> {
@@ -192,71 +170,6 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
-
-    fn hunk(&mut self) -> Result<Hunk> {
-        let begins = self.number();
-        let header = self.peek().unwrap_or_default();
-        self.advance();
-        let body = self.at;
-        let Some((start, old, new)) = ranges(header) else {
-            let anchor = header.trim_matches('@').trim();
-            let anchor = Some(anchor.to_owned()).filter(|anchor| !anchor.is_empty());
-            return Ok(Hunk { anchor, lines: self.uncounted()?, at: begins, ..Hunk::default() });
-        };
-        let lines = if let Some(lines) = self.counted(old, new) {
-            lines
-        } else {
-            // The numbers are wrong; the lines themselves still say what is meant.
-            self.at = body;
-            self.uncounted()?
-        };
-        Ok(Hunk { start: Some(start), lines, at: begins, ..Hunk::default() })
-    }
-
-    /// As many lines as the header says; `None` if that is not how many there are.
-    fn counted(&mut self, mut old: usize, mut new: usize) -> Option<Vec<Line>> {
-        let mut lines: Vec<Line> = Vec::new();
-        while old > 0 || new > 0 || self.peek().is_some_and(|line| line.starts_with('\\')) {
-            let line = self.peek_whole()?;
-            if line.starts_with('\\') {
-                unended(&mut lines)?;
-            } else {
-                let line = line_in(line)?;
-                let (takes_old, takes_new) = (line.sign != Sign::Added, line.sign != Sign::Removed);
-                old = old.checked_sub(usize::from(takes_old))?;
-                new = new.checked_sub(usize::from(takes_new))?;
-                lines.push(line);
-            }
-            self.advance();
-        }
-        // `-- ` is how a letter with a patch in it ends.
-        let is_line = |line: &str| line.starts_with([' ', '+', '-']) && line != "-- ";
-        let more = self.peek().is_some_and(is_line) && !self.at_names();
-        (!more).then_some(lines)
-    }
-
-    /// Lines for as long as they look like those of a hunk.
-    pub(super) fn uncounted(&mut self) -> Result<Vec<Line>> {
-        let mut lines: Vec<Line> = Vec::new();
-        while let Some(line) = self.peek_whole() {
-            if self.at_names() {
-                break;
-            }
-            if line.starts_with('\\') {
-                unended(&mut lines).ok_or_else(|| wrong(self.number(), "no line comes before this one"))?;
-            } else if let Some(line) = line_in(line) {
-                lines.push(line);
-            } else {
-                break;
-            }
-            self.advance();
-        }
-        // Blank lines after a hunk belong to nobody.
-        while lines.last().is_some_and(|line| line.sign == Sign::Context && line.text.trim().is_empty()) {
-            lines.pop();
-        }
-        Ok(lines)
-    }
 }
 
 impl Header {
@@ -277,40 +190,6 @@ impl Header {
         Some(FilePatch { old, new, renames, copies: self.copies, mode: self.mode, ..FilePatch::default() })
             .filter(|file| file.old.is_some() || file.new.is_some())
     }
-}
-
-/// A line of a hunk. Some writers leave out the space of an empty one.
-fn line_in(line: &str) -> Option<Line> {
-    let sign = match line.chars().next()? {
-        ' ' => Sign::Context,
-        '-' => Sign::Removed,
-        '+' => Sign::Added,
-        '\n' | '\r' => return Some(Line { sign: Sign::Context, text: line.to_owned() }),
-        _ => return None,
-    };
-    let text = &line[1..];
-    let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    Some(Line { sign, text })
-}
-
-/// The line before has no newline.
-fn unended(lines: &mut [Line]) -> Option<()> {
-    lines.last_mut()?.text.pop();
-    Some(())
-}
-
-/// `@@ -start,count +start,count @@`
-fn ranges(header: &str) -> Option<(usize, usize, usize)> {
-    let rest = header.strip_prefix("@@ -")?;
-    let (ranges, _) = rest.split_once(" @@")?;
-    let (old, new) = ranges.split_once(" +")?;
-    let range = |text: &str| match text.split_once(',') {
-        Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
-        None => Some((text.parse().ok()?, 1)),
-    };
-    let ((start, old_count), (_, new_count)): ((usize, usize), (usize, usize)) = (range(old)?, range(new)?);
-    // An empty range stands after its line.
-    Some((if old_count == 0 { start + 1 } else { start }, old_count, new_count))
 }
 
 fn mode_in(text: &str, at: usize) -> Result<Option<u32>> {
@@ -361,33 +240,6 @@ mod tests {
             (None, Some("ü\n".to_owned()))
         );
         assert_eq!(names("diff --git a/x b/x\ndeleted file mode 100644\n"), (Some("x".to_owned()), None));
-    }
-
-    #[test]
-    fn a_removed_line_that_looks_like_a_header_is_a_removed_line() {
-        let file = one("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- old\n+++ new\n c\n");
-        assert_eq!(file.hunks[0].lines[0], Line { sign: Sign::Removed, text: "-- old\n".into() });
-        assert_eq!(file.hunks[0].lines.len(), 3);
-    }
-
-    #[test]
-    fn wrong_counts_are_counted_again() {
-        let file = one("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n a\n-b\n+c\n\n");
-        assert_eq!(file.hunks[0].lines.len(), 3);
-        let file = one("--- a/x\n+++ b/x\n@@ -1,1 +1,1 @@\n a\n-b\n+c\n@@ -9 +9 @@\n-d\n+e\n");
-        assert_eq!((file.hunks[0].lines.len(), file.hunks[1].lines.len()), (3, 2));
-    }
-
-    #[test]
-    fn a_letter_around_a_patch_is_not_part_of_it() {
-        let file = one("Subject: x\n\n---\n x | 2 +-\n\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.40\n");
-        assert_eq!(file.hunks[0].lines.len(), 2);
-    }
-
-    #[test]
-    fn a_missing_newline_is_missing_from_the_line() {
-        let file = one("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n");
-        assert_eq!((file.hunks[0].lines[0].text.as_str(), file.hunks[0].lines[1].text.as_str()), ("a", "a\n"));
     }
 
     #[test]

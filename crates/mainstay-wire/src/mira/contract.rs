@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_core::schema::Validator;
+use mainstay_core::schema::{Validator, spell_integers};
 use mainstay_core::{Error, Result, ToolInfo};
 use serde_json::{Map, Value};
 
@@ -29,7 +29,7 @@ const CLOSED: [(&str, &str, &str); 3] = [
 struct Closed {
     params: Schema,
     result: Schema,
-    validator: Validator,
+    validator: Arc<Validator>,
 }
 
 pub struct Contract {
@@ -42,7 +42,7 @@ impl Contract {
     pub fn read() -> Result<Self> {
         let close = |(name, params, result): (&'static str, &str, &str)| {
             let params = parse(params)?;
-            let validator = Validator::new(&params)?;
+            let validator = Arc::new(Validator::new(&params)?);
             Ok((name, Closed { params, result: parse(result)?, validator }))
         };
         Ok(Self {
@@ -52,14 +52,16 @@ impl Contract {
     }
 
     /// The params of `tools/list`, held against the contract's schema.
-    pub fn list_params(&self, params: Value) -> Result<ListParams> {
+    pub fn list_params(&self, mut params: Value) -> Result<ListParams> {
         self.list.check(&params)?;
-        serde_json::from_value(params).map_err(|error| Error::field("params", error.to_string()))
+        spell_integers(&mut params);
+        let unread = |error| Error::field("params", "The params cannot be read.").with_detail(error);
+        serde_json::from_value(params).map_err(unread)
     }
 
-    /// Refuses what the contract does not let this tool be called with, even if the tool itself would take it.
-    pub fn check(&self, tool: &str, args: &Value) -> Result<()> {
-        self.closed.get(tool).map_or(Ok(()), |closed| closed.validator.check(args))
+    /// What the contract lets this tool be called with, where that is less than the tool itself would take.
+    pub fn params(&self, tool: &str) -> Option<&Arc<Validator>> {
+        self.closed.get(tool).map(|closed| &closed.validator)
     }
 
     /// The result with nothing in it that the contract does not have.
@@ -92,7 +94,7 @@ mod tests {
     use crate::mira::Fault;
 
     fn refused(tool: &str, args: &Value) -> (i32, Value) {
-        let fault = Fault::from(&Contract::read().unwrap().check(tool, args).unwrap_err());
+        let fault = Fault::from(&Contract::read().unwrap().params(tool).unwrap().check(args).unwrap_err());
         (fault.code, fault.data["field"].clone())
     }
 
@@ -102,8 +104,8 @@ mod tests {
         assert_eq!(refused("exec/run", &json!({"command": "a", "timeout_ms": 10})), (1003, json!("timeout_ms")));
         assert_eq!(refused("files/read", &json!({"path": "a", "encoding": "latin-1"})), (1003, json!("encoding")));
         let contract = Contract::read().unwrap();
-        assert!(contract.check("files/read", &json!({"path": "a", "etag": null})).is_ok());
-        assert!(contract.check("other/tool", &json!({"anything": 1})).is_ok());
+        assert!(contract.params("files/read").unwrap().check(&json!({"path": "a", "etag": null})).is_ok());
+        assert!(contract.params("other/tool").is_none());
     }
 
     #[test]
@@ -118,6 +120,7 @@ mod tests {
     fn the_params_of_a_list_are_closed_and_bounded() {
         let contract = Contract::read().unwrap();
         assert_eq!(contract.list_params(json!({})).unwrap().limit, 50);
+        assert_eq!(contract.list_params(json!({"limit": 7.0})).unwrap().limit, 7);
         for (params, code) in [
             (json!({"limit": 0}), 1003),
             (json!({"limit": 201}), 1003),

@@ -3,13 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::Fault;
+use crate::Id;
 use crate::jsonrpc::{self, Message, Refusal};
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// What the answer goes out under; without it the thing is done and not answered.
-    pub id: Option<Value>,
+    pub id: Option<Id>,
     pub ask: Ask,
 }
 
@@ -36,7 +37,7 @@ impl Request {
 /// A message that cannot be acted on, and the id its error goes out under.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refused {
-    pub id: Value,
+    pub id: Id,
     pub fault: Fault,
 }
 
@@ -78,7 +79,10 @@ mod tests {
         let call =
             read(&json!({"jsonrpc": "2.0", "method": "files/read", "params": {"path": "a"}, "id": "x"})).unwrap();
         let args = json!({"path": "a"}).as_object().unwrap().clone();
-        assert_eq!(call, Request { id: Some(json!("x")), ask: Ask::Call { tool: "files/read".into(), args } });
+        assert_eq!(
+            call,
+            Request { id: Some(Id::from(&json!("x"))), ask: Ask::Call { tool: "files/read".into(), args } }
+        );
         let bare = read(&json!({"jsonrpc": "2.0", "method": "server/time", "id": 1})).unwrap();
         assert_eq!(bare.ask, Ask::Call { tool: "server/time".into(), args: Map::new() });
         let list = read(&json!({"jsonrpc": "2.0", "method": "tools/list", "params": {"limit": 5}, "id": 1})).unwrap();
@@ -107,7 +111,10 @@ mod tests {
     #[test]
     fn params_in_an_array_are_invalid_params() {
         let refused = decode(br#"{"jsonrpc":"2.0","id":3,"method":"files/read","params":["a"]}"#).unwrap_err();
-        assert_eq!((refused.id, refused.fault.code, refused.fault.message), (json!(3), -32602, "Invalid params"));
+        assert_eq!(
+            (refused.id, refused.fault.code, refused.fault.message),
+            (Id::from(&json!(3)), -32602, "Invalid params")
+        );
     }
 
     #[test]
@@ -118,7 +125,11 @@ mod tests {
             (r#"{"jsonrpc":"1.0","id":4,"method":"a"}"#, -32600, "Invalid Request", json!(4)),
         ] {
             let refused = decode(text.as_bytes()).unwrap_err();
-            assert_eq!((refused.fault.code, refused.fault.message, &refused.id), (code, message, &id), "{text}");
+            assert_eq!(
+                (refused.fault.code, refused.fault.message, refused.id),
+                (code, message, Id::from(&id)),
+                "{text}"
+            );
             let detail = refused.fault.data["detail"].as_str().unwrap();
             assert!(!detail.is_empty() && !detail.contains(message), "{detail}");
         }

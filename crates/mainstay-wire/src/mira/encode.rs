@@ -6,20 +6,22 @@ use mainstay_core::{Block, Body, Reply};
 use serde_json::{Value, json};
 
 use super::Fault;
+use crate::Id;
 
-pub fn result(id: &Value, result: &Value) -> String {
-    json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+pub fn result(id: &Id, result: &Value) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-pub fn failure(id: &Value, fault: &Fault) -> String {
+pub fn failure(id: &Id, fault: &Fault) -> String {
     let error = json!({"code": fault.code, "message": fault.message, "data": fault.data});
-    json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
 
 /// A piece of output of the call with this id. Pieces are counted over both streams, so their order can be restored.
-pub fn chunk(id: &Value, stream: &str, seq: u64, text: &str) -> String {
-    let params = json!({"id": id, "stream": stream, "seq": seq, "chunk": text});
-    json!({"jsonrpc": "2.0", "method": "exec/stream", "params": params}).to_string()
+pub fn chunk(id: &Id, stream: &str, seq: u64, text: &str) -> String {
+    let (stream, chunk) = (Value::from(stream), Value::from(text));
+    let params = format!(r#"{{"id":{id},"stream":{stream},"seq":{seq},"chunk":{chunk}}}"#);
+    format!(r#"{{"jsonrpc":"2.0","method":"exec/stream","params":{params}}}"#)
 }
 
 /// The value of a reply, bare. A reply that is only content becomes an object that holds it.
@@ -61,7 +63,7 @@ mod tests {
     fn a_value_is_the_whole_result() {
         let value = reply(Reply::structured(json!({"path": "a", "size": 1}))).unwrap();
         assert_eq!(
-            parsed(&result(&json!("x"), &value)),
+            parsed(&result(&Id::from(&json!("x")), &value)),
             json!({"jsonrpc": "2.0", "id": "x", "result": {"path": "a", "size": 1}})
         );
     }
@@ -83,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_chunk_names_its_call_its_stream_and_its_place() {
-        let note = parsed(&chunk(&json!(7), "stdout", 3, "line\n"));
+        let note = parsed(&chunk(&Id::from(&json!(7)), "stdout", 3, "line\n"));
         let params = json!({"id": 7, "stream": "stdout", "seq": 3, "chunk": "line\n"});
         assert_eq!(note, json!({"jsonrpc": "2.0", "method": "exec/stream", "params": params}));
     }

@@ -95,21 +95,12 @@ fn text<'a>(problem: &'a Value, member: &str) -> &'a str {
     problem.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Where the problem is, as `filter.names.0`. A member that is missing, or one too many, is named itself: the path
-/// leads only to the object it is missing from.
+/// Where the problem is, as `filter.names.0`. A member that is missing, or one too many, is named itself.
 fn field(problem: &Value) -> String {
     let mut steps: Vec<String> =
         text(problem, "path").split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    if matches!(text(problem, "rule"), "required" | "additionalProperties" | "unevaluatedProperties") {
-        steps.extend(quoted(text(problem, "reason")).map(str::to_owned));
-    }
+    steps.extend(problem.get("property").and_then(Value::as_str).map(str::to_owned));
     if steps.is_empty() { "params".to_owned() } else { steps.join(".") }
-}
-
-/// The first name in quotation marks.
-fn quoted(reason: &str) -> Option<&str> {
-    let (_, rest) = reason.split_once(['"', '\''])?;
-    rest.split(['"', '\'']).next()
 }
 
 #[cfg(test)]
@@ -156,6 +147,7 @@ mod tests {
             (json!({}), -32602, "path"),
             (json!({"path": 1}), -32602, "path"),
             (json!({"path": "a", "surplus": 1}), -32602, "surplus"),
+            (json!({"path": "a", "it's \"odd\"": 1}), -32602, "it's \"odd\""),
             (json!({"path": "a", "filter": {}}), -32602, "filter.by"),
             (json!({"path": "a", "filter": {"by": "x", "tags": ["a", 1]}}), -32602, "filter.tags.1"),
             (json!({"path": "a", "limit": 0}), 1003, "limit"),

@@ -56,7 +56,10 @@ pub struct Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     Stdio,
-    Http { endpoint: String },
+    /// The URL, where it is known.
+    Http {
+        endpoint: Option<String>,
+    },
 }
 
 /// So many calls in so many seconds.
@@ -71,7 +74,7 @@ pub fn entry(contract: &Contract, tool: &ToolInfo, enabled: bool, quota: Option<
     let (input, output) = contract.schemas(tool);
     let (transport, endpoint) = match &place.transport {
         Transport::Stdio => ("stdio", None),
-        Transport::Http { endpoint } => ("http", Some(endpoint)),
+        Transport::Http { endpoint } => ("http", endpoint.as_ref()),
     };
     json!({
         "name": tool_name(tool),
@@ -144,8 +147,9 @@ mod tests {
         let result = include_str!("../../../../contracts/mira/schemas/tools-list.result.json");
         let validator = Validator::new(&serde_json::from_str(result).unwrap()).unwrap();
         let quota = Some(Quota { calls: 3, seconds: 60 });
-        let http = Transport::Http { endpoint: "http://127.0.0.1:1/rpc".into() };
-        for (transport, quota) in [(Transport::Stdio, None), (http, quota)] {
+        let http = |endpoint: Option<&str>| Transport::Http { endpoint: endpoint.map(str::to_owned) };
+        let places = [(Transport::Stdio, None), (http(Some("http://127.0.0.1:1/rpc")), quota), (http(None), None)];
+        for (transport, quota) in places {
             let place = Place { transport, auth_required: true };
             let entry = entry(&contract, tool.info(), false, quota, &place);
             validator.check(&json!({"tools": [entry], "next_cursor": null})).unwrap();

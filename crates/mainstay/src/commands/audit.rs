@@ -43,7 +43,8 @@ fn read_head(text: &str) -> anyhow::Result<Head> {
 
 /// Rows that verify among themselves may all have been rewritten; a head noted elsewhere shows that.
 async fn still_there(store: &mainstay_store::Store, head: &Head) -> anyhow::Result<bool> {
-    let query = AuditQuery { before: Some(head.seq + 1), limit: 1, ..AuditQuery::default() };
+    // After the last number there is nothing to look before.
+    let query = AuditQuery { before: head.seq.checked_add(1), limit: 1, ..AuditQuery::default() };
     let rows = store.audit().query(query).await?;
     Ok(rows.first().is_some_and(|row| row.seq == head.seq && row.hash == head.hash))
 }

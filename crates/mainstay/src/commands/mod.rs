@@ -4,6 +4,7 @@ mod audit;
 mod call;
 mod config;
 mod doctor;
+mod printable;
 mod remote;
 mod serve;
 mod tools;

@@ -1,12 +1,13 @@
 //! Control groups of the first version, where the server may make some: limits for all commands together, which hold
 //! for root too.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub(super) struct Group {
     directories: Vec<PathBuf>,
-    what: Vec<&'static str>,
+    /// How many processes and how many bytes all commands may have together, where that is limited.
+    pub(super) processes: Option<u32>,
+    pub(super) memory: Option<u64>,
 }
 
 /// How many commands' worth of processes all of them may have together.
@@ -16,19 +17,17 @@ impl Group {
     /// Makes groups beneath the server's own and puts this thread into them.
     pub(super) fn join(processes: u32, memory: u64) -> Option<Self> {
         let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
-        let mut group = Self { directories: Vec::new(), what: Vec::new() };
-        let limits = [
-            ("pids", "pids.max", (processes.saturating_mul(COMMANDS)).to_string()),
-            ("memory", "memory.limit_in_bytes", memory.to_string()),
-        ];
-        for (controller, file, value) in limits {
-            let Some(parent) = place(&own, controller) else { continue };
-            if let Some(directory) = join(&parent, file, &value) {
-                group.directories.push(directory);
-                group.what.push(controller);
-            }
-        }
+        let processes = processes.saturating_mul(COMMANDS);
+        let mut group = Self { directories: Vec::new(), processes: None, memory: None };
+        group.processes = group.enter(&own, "pids", "pids.max", &processes.to_string()).map(|()| processes);
+        group.memory = group.enter(&own, "memory", "memory.limit_in_bytes", &memory.to_string()).map(|()| memory);
         (!group.directories.is_empty()).then_some(group)
+    }
+
+    fn enter(&mut self, own: &str, controller: &str, file: &str, value: &str) -> Option<()> {
+        let directory = join(&place(own, controller)?, file, value)?;
+        self.directories.push(directory);
+        Some(())
     }
 }
 
@@ -40,12 +39,6 @@ impl Drop for Group {
             let _ = parent.map(|tasks| std::fs::write(tasks, thread_number()));
             let _ = std::fs::remove_dir(directory);
         }
-    }
-}
-
-impl fmt::Display for Group {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.what.join(" and "))
     }
 }
 
@@ -77,11 +70,17 @@ fn join(parent: &Path, file: &str, value: &str) -> Option<PathBuf> {
 fn forget_old(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let owner = name.to_str().and_then(|name| name.strip_prefix("mainstay-")?.split('-').next());
+        let owner = name.to_str().and_then(owner);
         if owner.is_some_and(|owner| !Path::new("/proc").join(owner).exists()) {
             let _ = std::fs::remove_dir(entry.path());
         }
     }
+}
+
+/// The process that made a group of this name: its number, and that of a thread.
+fn owner(name: &str) -> Option<&str> {
+    let (process, thread) = name.strip_prefix("mainstay-")?.split_once('-')?;
+    (process.parse::<u32>().is_ok() && thread.parse::<u32>().is_ok()).then_some(process)
 }
 
 fn thread_number() -> String {
@@ -91,6 +90,14 @@ fn thread_number() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_group_that_only_begins_with_the_same_word_is_nobodys() {
+        assert_eq!(owner("mainstay-12-34"), Some("12"));
+        for name in ["mainstay-12", "mainstay-12-x", "mainstay-x-12", "mainstay-12-34-56", "other-12-34"] {
+            assert_eq!(owner(name), None, "{name}");
+        }
+    }
 
     #[test]
     fn a_controller_that_is_not_there_has_no_place() {

@@ -49,7 +49,8 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
 /// The bits that make a program run as its owner.
 const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
 
-const CREATE: u32 = libc::O_CREAT.cast_unsigned();
+/// With any of these a file is made, with a name or without, and the mode is looked at.
+const CREATE: u32 = (libc::O_CREAT | libc::O_TMPFILE & !libc::O_DIRECTORY).cast_unsigned();
 
 /// Calls that are refused whatever they are given.
 const NEVER: &[c_long] = &[
@@ -145,6 +146,54 @@ fn conditional() -> Vec<Rule> {
 
 const FCHMODAT2: c_long = 452;
 
+/// Calls that change another process, and which argument says whose number it is; 0 is whoever calls. The one that
+/// watches over a command must keep its handles and its share of the processor, or it could not end the command.
+const OF_A_PROCESS: &[(c_long, u8)] = &[
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_migrate_pages, 0),
+    (libc::SYS_move_pages, 0),
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_setpriority, 1),
+];
+
+/// Objects of the whole machine that have no path for Landlock to guard. Most can be reached by number, without having
+/// been opened.
+const SHARED: &[c_long] = &[
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgctl,
+    libc::SYS_msgget,
+    libc::SYS_msgrcv,
+    libc::SYS_msgsnd,
+    libc::SYS_semctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmget,
+];
+
+/// Which calls are refused because they reach others.
+fn others(namespaces: bool) -> Vec<Rule> {
+    let eperm = |call, when| Rule { call, when, errno: libc::EPERM };
+    let is_not_self = |argument| When::IsNot { argument, mask: u32::MAX, values: &[0] };
+    let mut rules: Vec<Rule> =
+        OF_A_PROCESS.iter().map(|(call, argument)| eperm(*call, is_not_self(*argument))).collect();
+    // Everything that the user runs.
+    rules.push(eperm(libc::SYS_setpriority, When::Is { argument: 0, mask: u32::MAX, values: &[2] }));
+    rules.push(eperm(libc::SYS_ioprio_set, When::Is { argument: 0, mask: u32::MAX, values: &[3] }));
+    if !namespaces {
+        // In a namespace nobody else is there, and the threads of a program do set each other's processors.
+        rules.push(eperm(libc::SYS_sched_setaffinity, is_not_self(0)));
+        rules.extend(SHARED.iter().map(|call| eperm(*call, When::Always)));
+    }
+    rules
+}
+
 /// Typing into a terminal on somebody else's behalf.
 const TERMINAL_INPUT: &[u32] = &[0x5412, 0x541c];
 
@@ -158,11 +207,11 @@ const RAW: u32 = libc::SOCK_RAW.cast_unsigned();
 const PACKETS: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
 
 /// Which sockets are refused.
-fn sockets(network: Network, unix: bool) -> Vec<Rule> {
+fn sockets(network: Network, namespaces: bool) -> Vec<Rule> {
     let refuse = |when| Rule { call: libc::SYS_socket, when, errno: libc::EPERM };
     let families: &'static [u32] = match network {
         Network::Off => return vec![refuse(When::Always)],
-        Network::Loopback | Network::On if unix => &[INET, INET6, NETLINK, UNIX],
+        Network::Loopback | Network::On if namespaces => &[INET, INET6, NETLINK, UNIX],
         Network::Loopback | Network::On => &[INET, INET6, NETLINK],
     };
     vec![
@@ -176,12 +225,13 @@ fn sockets(network: Network, unix: bool) -> Vec<Rule> {
 /// IP by default, ICMP, TCP, UDP, ICMPv6; and the routing tables, which have the number 0 too.
 const PROTOCOLS: &[u32] = &[0, 1, 6, 17, 58];
 
-/// Puts the whole filter together.
-pub(super) fn build(network: Network, unix: bool) -> Vec<sock_filter> {
+/// Puts the whole filter together. In namespaces of its own a command may use what would otherwise reach others.
+pub(super) fn build(network: Network, namespaces: bool) -> Vec<sock_filter> {
     let mut program = opening();
     let never = NEVER.iter().map(|call| Rule { call: *call, when: When::Always, errno: libc::EPERM });
     let absent = ABSENT.iter().map(|call| Rule { call: *call, when: When::Always, errno: libc::ENOSYS });
-    for rule in never.chain(absent).chain(conditional()).chain(sockets(network, unix)) {
+    let judged = conditional().into_iter().chain(others(namespaces)).chain(sockets(network, namespaces));
+    for rule in never.chain(absent).chain(judged) {
         program.extend(compile(&rule));
     }
     program.push(give(libc::SECCOMP_RET_ALLOW));
@@ -359,6 +409,32 @@ mod tests {
         assert_eq!(here(Network::Off, libc::SYS_openat, [0, 0, CREATE, 0o4755, 0, 0]), EPERM);
         assert_eq!(here(Network::Off, libc::SYS_openat, [0, 0, CREATE, 0o755, 0, 0]), ALLOWED);
         assert_eq!(here(Network::Off, libc::SYS_openat, [0, 0, 0, 0o4755, 0, 0]), ALLOWED);
+        let nameless = libc::O_TMPFILE.cast_unsigned();
+        assert_eq!(here(Network::Off, libc::SYS_openat, [0, 0, nameless, 0o4755, 0, 0]), EPERM);
+        let directory = libc::O_DIRECTORY.cast_unsigned();
+        assert_eq!(here(Network::Off, libc::SYS_openat, [0, 0, directory, 0o4755, 0, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn a_process_changes_itself_and_no_other() {
+        for (call, argument) in OF_A_PROCESS {
+            let mut arguments = [0; 6];
+            assert_eq!(here(Network::On, *call, arguments), ALLOWED, "{call}");
+            arguments[usize::from(*argument)] = 7;
+            assert_eq!(here(Network::On, *call, arguments), EPERM, "{call}");
+        }
+        assert_eq!(here(Network::On, libc::SYS_setpriority, [2, 0, 0, 0, 0, 0]), EPERM);
+        assert_eq!(here(Network::On, libc::SYS_ioprio_set, [3, 0, 0, 0, 0, 0]), EPERM);
+    }
+
+    #[test]
+    fn what_the_whole_machine_shares_is_refused_where_there_is_no_namespace() {
+        for (call, arguments) in
+            SHARED.iter().map(|call| (*call, [0; 6])).chain([(libc::SYS_sched_setaffinity, [7; 6])])
+        {
+            assert_eq!(here(Network::On, call, arguments), EPERM, "{call}");
+            assert_eq!(verdict(&build(Network::On, true), ARCHITECTURE, call, arguments), ALLOWED, "{call}");
+        }
     }
 
     #[test]

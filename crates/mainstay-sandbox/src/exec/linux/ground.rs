@@ -5,12 +5,14 @@ use std::ffi::CString;
 use libc::sock_filter;
 use mainstay_core::{Error, Result};
 
+use super::cgroup::Group;
 use super::init::MOST_BENEATH;
 use super::landlock::{Rights, Rule};
 use super::layout::Layout;
+use super::level::{Counting, Level};
 use super::stage::Stage;
 use super::{filter, sys};
-use crate::exec::protections::{Level, Protections};
+use crate::exec::protections::Protections;
 use crate::exec::reach::Reach;
 use crate::exec::settings::{ExecSettings, Network, SandboxMode};
 
@@ -52,10 +54,10 @@ impl Ground {
         reach: &Reach,
         namespaces: bool,
         stack: &mut [u8],
-        group: Option<String>,
+        group: Option<&Group>,
     ) -> Result<Self> {
         if settings.sandbox == SandboxMode::Off {
-            return Ok(Self::open(settings));
+            return Ok(Self::open(settings, group));
         }
         let Ok(version) = sys::landlock_version() else {
             return Err(refusal("this kernel has no Landlock, or it is switched off (lsm=)"));
@@ -66,7 +68,7 @@ impl Ground {
             Err(reason) => (None, reason),
         };
         if stage.is_none() {
-            check_without_namespaces(settings, version, &reason)?;
+            check_without_namespaces(settings, reach, version, &reason)?;
         }
         let rights = Rights::of(version, settings.network);
         let mut rules = reach.grants.iter().map(|grant| Rule::for_grant(grant, rights)).collect::<Result<Vec<_>>>()?;
@@ -75,20 +77,21 @@ impl Ground {
             rules.extend(DEVICES.iter().filter_map(|path| Rule::for_file(path, rights.device())));
         }
         let level = if stage.is_some() { Level::Namespaces } else { Level::Landlock { why: reason } };
+        let open = Self::open(settings, group);
         Ok(Self {
             rights,
             rules,
             filter: filter::build(settings.network, stage.is_some()),
             confined: true,
             own_network: settings.network != Network::On,
-            protections: Protections::of(&level, settings, group),
+            protections: Protections::of(&level, settings, &counting(group, !open.process_ceiling.is_empty())),
             stage,
-            ..Self::open(settings)
+            ..open
         })
     }
 
     /// Without any confinement.
-    fn open(settings: &ExecSettings) -> Self {
+    fn open(settings: &ExecSettings, group: Option<&Group>) -> Self {
         let per_namespace = kernel_release().is_some_and(|release| release >= (6, 14));
         // Numbers below 300 are used only once, and the kernel takes no lower ceiling.
         let ceiling = if per_namespace { (settings.processes + 301).to_string() } else { String::new() };
@@ -103,12 +106,21 @@ impl Ground {
             root: rustix::process::geteuid().is_root(),
             tmp_options: CString::new(tmp).unwrap_or_default(),
             process_ceiling: CString::new(ceiling).unwrap_or_default(),
-            protections: Protections::of(&Level::Off, settings, None),
+            protections: Protections::of(&Level::Off, settings, &counting(group, per_namespace)),
         }
     }
 
     pub(crate) fn hides_names(&self) -> bool {
         self.stage.is_some()
+    }
+}
+
+fn counting(group: Option<&Group>, ceiling: bool) -> Counting {
+    Counting {
+        root: rustix::process::geteuid().is_root(),
+        ceiling,
+        processes: group.and_then(|group| group.processes),
+        memory: group.and_then(|group| group.memory),
     }
 }
 
@@ -120,7 +132,7 @@ fn build_stage(reach: &Reach, stack: &mut [u8]) -> Result<Stage, String> {
     Stage::build(layout, stack).map_err(|failure| failure.to_string())
 }
 
-fn check_without_namespaces(settings: &ExecSettings, version: i64, reason: &str) -> Result<()> {
+fn check_without_namespaces(settings: &ExecSettings, reach: &Reach, version: i64, reason: &str) -> Result<()> {
     if settings.sandbox == SandboxMode::Strict {
         return Err(refusal(&format!(
             "namespaces are not to be had ({reason}), and sandbox = \"strict\" asks for them"
@@ -133,6 +145,14 @@ fn check_without_namespaces(settings: &ExecSettings, version: i64, reason: &str)
         return Err(refusal(&format!(
             "namespaces are not to be had ({reason}), and without them Landlock of version {LANDLOCK_ALONE} is needed \
              (this kernel has {version}), or the processes of a command could not be ended for certain"
+        )));
+    }
+    if let Some((inner, outer)) = reach.contradiction() {
+        return Err(refusal(&format!(
+            "{} may only be read but lies in {}, which commands may change, and without namespaces ({reason}) the one \
+             cannot be kept from them when the other is given; move it elsewhere, or make both the same",
+            inner.display(),
+            outer.display()
         )));
     }
     Ok(())

@@ -9,12 +9,23 @@ use std::os::fd::{AsRawFd as _, RawFd};
 use libc::{c_int, c_void};
 
 use super::command;
+use super::landlock;
 use super::launch::Launch;
 use super::layout::{Beneath, HIDDEN_DIRECTORY, HIDDEN_FILE};
 use super::plan::{At as _, Failure, Mask, Message, NOT_OPEN, Plan, Step};
+use super::processes;
 use super::stage::Stage;
 use super::sweep;
 use super::sys::{self, Outcome};
+
+/// What keeps the processes of a command together.
+#[derive(Clone, Copy)]
+enum Hold {
+    /// The kernel: a signal of this process to everybody reaches them and nobody else.
+    Domain,
+    /// Nothing: they have to be looked for where all processes of the machine are listed.
+    Descent { processes: RawFd },
+}
 
 /// Never returns: the process ends here.
 pub(super) fn watch(launch: &mut Launch<'_>) -> ! {
@@ -24,21 +35,15 @@ pub(super) fn watch(launch: &mut Launch<'_>) -> ! {
             let _ = sys::send(line, &Message::Failed(failure).to_bytes());
             sys::exit(1)
         }
-        Ok(command) => attend(launch.plan, command, line),
+        Ok((command, hold)) => attend(launch.plan, command, line, hold),
     }
 }
 
-fn start(launch: &mut Launch<'_>, line: RawFd) -> Result<libc::pid_t, Failure> {
+fn start(launch: &mut Launch<'_>, line: RawFd) -> Result<(libc::pid_t, Hold), Failure> {
     sys::default_signals();
-    // This process has a copy of the server's memory: nobody may look into it.
+    let hold = take_hold(launch.plan)?;
+    // This process has a copy of the server's memory: the command may not look into it.
     sys::set(libc::PR_SET_DUMPABLE, 0).at(Step::Init)?;
-    match &launch.plan.ground.stage {
-        Some(stage) => {
-            sys::set(libc::PR_SET_PDEATHSIG, 9).at(Step::Init)?;
-            furnish(stage, launch.plan)?;
-        }
-        None => sys::set(libc::PR_SET_CHILD_SUBREAPER, 1).at(Step::Init)?,
-    }
     if let Some(size) = launch.plan.terminal {
         let (master, slave) = sys::open_terminal().at(Step::Terminal)?;
         sys::set_window(master, size.rows, size.columns).at(Step::Terminal)?;
@@ -46,7 +51,23 @@ fn start(launch: &mut Launch<'_>, line: RawFd) -> Result<libc::pid_t, Failure> {
         sys::close(master);
         launch.terminal = slave;
     }
-    start_command(launch)
+    Ok((start_command(launch)?, hold))
+}
+
+/// Before there is a command, so that it cannot be in the way.
+fn take_hold(plan: &Plan) -> Result<Hold, Failure> {
+    if let Some(stage) = &plan.ground.stage {
+        sys::set(libc::PR_SET_PDEATHSIG, 9).at(Step::Init)?;
+        furnish(stage, plan)?;
+        return Ok(Hold::Domain);
+    }
+    sys::set(libc::PR_SET_CHILD_SUBREAPER, 1).at(Step::Init)?;
+    if plan.ground.confined {
+        sys::set(libc::PR_SET_NO_NEW_PRIVS, 1).at(Step::Init)?;
+        landlock::keep_signals_in().at(Step::Init)?;
+        return Ok(Hold::Domain);
+    }
+    Ok(Hold::Descent { processes: processes::directory().at(Step::Init)? })
 }
 
 /// Shares this process's memory until it has become the command, so that it can say what went wrong.
@@ -146,10 +167,12 @@ fn hide(mask: &Mask) -> Result<(), Failure> {
 }
 
 /// Waits for the end: of the command, or of the server.
-fn attend(plan: &mut Plan, command: libc::pid_t, line: RawFd) -> ! {
-    let alone = plan.ground.stage.is_none();
-    let Ok((line, signals)) = settle(line) else { sys::exit(1) };
-    if !alone {
+fn attend(plan: &mut Plan, command: libc::pid_t, line: RawFd, hold: Hold) -> ! {
+    let Ok((line, signals, hold)) = settle(line, hold) else {
+        end_the_rest(plan, hold, Some(command));
+        sys::exit(1)
+    };
+    if plan.ground.stage.is_some() {
         // From here on it only waits.
         let _ = sys::drop_capabilities();
     }
@@ -159,23 +182,23 @@ fn attend(plan: &mut Plan, command: libc::pid_t, line: RawFd) -> ! {
         if child {
             sys::drain(signals);
             if let Some(status) = reap_all(command) {
-                end_the_rest(plan, alone);
+                end_the_rest(plan, hold, None);
                 let _ = sys::send(line, &Message::Ended { status }.to_bytes());
                 sys::exit(0);
             }
         }
-        if told && !obey(line, command, alone) {
-            end_the_rest(plan, alone);
+        if told && !obey(line, command, hold) {
+            end_the_rest(plan, hold, Some(command));
             sys::exit(1);
         }
     }
 }
 
-/// When this returns, nothing of the command is left. The kernel would see to it when this process ends, but that takes
-/// it longer, and the server need not wait for it.
-fn end_the_rest(plan: &mut Plan, alone: bool) {
-    if alone {
-        return sweep::end_everything(&mut plan.sweep);
+/// When this returns, nothing of the command is left. The kernel would see to it when the first process of a namespace
+/// ends, but that takes it longer, and the server need not wait for it.
+fn end_the_rest(plan: &mut Plan, hold: Hold, group: Option<libc::pid_t>) {
+    if let Hold::Descent { processes } = hold {
+        return sweep::end_everything(processes, group, &mut plan.sweep);
     }
     loop {
         let _ = sys::signal(-1, libc::SIGKILL);
@@ -185,14 +208,25 @@ fn end_the_rest(plan: &mut Plan, alone: bool) {
     }
 }
 
-/// Keeps two handles and lets go of everything else: a stream that stays open here would never end for its reader.
-fn settle(line: RawFd) -> Outcome<(RawFd, RawFd)> {
+/// Keeps what is needed and lets go of everything else: a stream that stays open here would never end for its reader.
+fn settle(line: RawFd, hold: Hold) -> Outcome<(RawFd, RawFd, Hold)> {
     let signals = sys::child_signals()?;
     let (line, signals) = (sys::move_up(line, 3)?, sys::move_up(signals, 3)?);
+    let hold = match hold {
+        Hold::Domain => Hold::Domain,
+        Hold::Descent { processes } => {
+            let processes = sys::move_up(processes, 3)?;
+            sys::duplicate(processes, 2)?;
+            Hold::Descent { processes: 2 }
+        }
+    };
     sys::duplicate(line, 0)?;
     sys::duplicate(signals, 1)?;
-    sys::close_from(2)?;
-    Ok((0, 1))
+    sys::close_from(match hold {
+        Hold::Domain => 2,
+        Hold::Descent { .. } => 3,
+    })?;
+    Ok((0, 1, hold))
 }
 
 /// Everything that has ended; the command's status if it is among them.
@@ -207,13 +241,15 @@ fn reap_all(command: libc::pid_t) -> Option<c_int> {
 }
 
 /// Passes a signal on; `false` if the server has gone.
-fn obey(line: RawFd, command: libc::pid_t, alone: bool) -> bool {
+fn obey(line: RawFd, command: libc::pid_t, hold: Hold) -> bool {
     let mut signal = [0];
     match sys::receive(line, &mut signal) {
         Ok(0) => false,
         Ok(_) => {
-            // The first process of a namespace reaches all others in it, and only them.
-            let whom = if alone { -command } else { -1 };
+            let whom = match hold {
+                Hold::Domain => -1,
+                Hold::Descent { .. } => -command,
+            };
             let _ = sys::signal(whom, c_int::from(signal[0]));
             true
         }

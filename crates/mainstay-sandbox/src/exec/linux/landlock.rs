@@ -4,6 +4,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
 use mainstay_core::{Error, Result};
 
+use super::processes;
 use super::sys::{self, Outcome};
 use crate::exec::reach::{Access, Grant};
 use crate::exec::settings::Network;
@@ -83,6 +84,21 @@ impl Rights {
 
     pub(super) fn create(self) -> Outcome<RawFd> {
         sys::create_ruleset(&[self.files, self.network, self.scopes], self.size)
+    }
+}
+
+/// From now on the signals of this process reach only itself and what it starts. A signal to everybody will be sent
+/// because of it, so it is tried out on the one who started this process.
+pub(super) fn keep_signals_in() -> Outcome {
+    const SIGNALS: u64 = 1 << 1;
+    const NO_SIGNAL: libc::c_int = 0;
+    let ruleset = sys::create_ruleset(&[0, 0, SIGNALS], 24)?;
+    let enforced = sys::enforce_ruleset(ruleset);
+    sys::close(ruleset);
+    enforced?;
+    match sys::signal(processes::parent_number(), NO_SIGNAL) {
+        Err(libc::EPERM) => Ok(()),
+        Ok(()) | Err(_) => Err(libc::EOPNOTSUPP),
     }
 }
 

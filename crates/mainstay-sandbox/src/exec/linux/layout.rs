@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::plan::{At as _, Failure, NOT_OPEN, Step};
 use super::sys::{self, Outcome};
-use crate::exec::reach::{Access, Grant, Reach};
+use crate::exec::reach::{Access, Grant, Origin, Reach};
 
 /// Directories every program expects, even if they are empty.
 const EMPTY: &[&std::ffi::CStr] = &[c"proc", c"dev", c"dev/pts", c"tmp", c"run", c"sys", c"var", c".hidden"];
@@ -56,7 +56,7 @@ pub(super) struct Layout {
 impl Layout {
     pub(super) fn of(reach: &Reach) -> Option<Self> {
         let mut grants: Vec<Grant> = reach.grants.clone();
-        grants.push(Grant { path: "/etc".into(), access: Access::Read, directory: true });
+        grants.push(Grant { path: "/etc".into(), access: Access::Read, directory: true, origin: Origin::Machine });
         grants.sort_by(|a, b| a.path.cmp(&b.path));
         let mut kept: Vec<Grant> = Vec::new();
         for grant in grants {
@@ -207,7 +207,12 @@ mod tests {
     use super::*;
 
     fn layout(grants: &[(&str, Access)]) -> Layout {
-        let grants = grants.iter().map(|(path, access)| Grant { path: path.into(), access: *access, directory: true });
+        let grants = grants.iter().map(|(path, access)| Grant {
+            path: path.into(),
+            access: *access,
+            directory: true,
+            origin: Origin::Root,
+        });
         let reach =
             Reach { grants: grants.collect(), secrets: Vec::new(), links: Vec::new(), variables: BTreeMap::new() };
         Layout::of(&reach).unwrap()

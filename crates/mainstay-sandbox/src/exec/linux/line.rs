@@ -2,15 +2,16 @@
 
 use std::io;
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::plan::{Message, Process, Size};
+use super::plan::{Message, Process};
 use super::sys;
+use crate::exec::command::Size;
+use crate::exec::private_dir::PrivateDir;
 
 /// When it is closed, by whatever the server comes to, the command ends.
 pub(crate) struct Line(AsyncFd<OwnedFd>);
@@ -162,44 +163,4 @@ fn wait_elsewhere(handle: OwnedFd, tmp: Option<PrivateDir>) {
         drop(tmp);
     };
     let _ = std::thread::Builder::new().name("mainstay-reap".into()).stack_size(64 * 1024).spawn(wait);
-}
-
-/// A directory that is nobody else's, removed with everything in it.
-pub(crate) struct PrivateDir(PathBuf);
-
-impl PrivateDir {
-    pub(crate) fn make() -> io::Result<Self> {
-        let name = format!("mainstay-{}-{}", std::process::id(), mainstay_core::new_id());
-        let path = std::env::temp_dir().join(name);
-        let mut builder = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path)?;
-        let made = Self(path);
-        builder.create(made.0.join("home"))?;
-        Ok(made)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// Removes what servers left behind that were killed.
-    pub(crate) fn forget_old() {
-        for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let owner = name.to_str().and_then(|name| name.strip_prefix("mainstay-")?.split_once('-'));
-            if owner.is_some_and(|(owner, _)| owner.parse::<u32>().is_ok() && !Path::new("/proc").join(owner).exists())
-            {
-                let _ = std::fs::remove_dir_all(entry.path());
-            }
-        }
-    }
-}
-
-impl Drop for PrivateDir {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, "a command's temporary directory could not be removed");
-        }
-    }
 }

@@ -5,6 +5,7 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
 
 use super::ground::Ground;
+use crate::exec::command::Size;
 
 /// What a file is, whatever it is called: device and inode.
 pub(crate) type Identity = (u64, u64);
@@ -15,12 +16,6 @@ pub(crate) struct Mask {
     pub(crate) path: CString,
     pub(crate) identity: Identity,
     pub(crate) directory: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
-    pub rows: u16,
-    pub columns: u16,
 }
 
 pub(crate) struct Plan {
@@ -39,7 +34,7 @@ pub(crate) struct Plan {
     /// The private temporary directory, where it is a directory of this machine.
     pub(super) tmp: Option<OwnedFd>,
     pub(super) limits: Vec<(libc::c_uint, u64)>,
-    /// Room for the sweep that ends a tree without a namespace.
+    /// Room for the sweep that ends a tree which nothing holds together.
     pub(super) sweep: Vec<libc::pid_t>,
 }
 
@@ -51,8 +46,8 @@ impl Plan {
         environment: Vec<CString>,
         line: OwnedFd,
     ) -> Self {
-        // Only a tree without a namespace has to be swept up.
-        let sweep = if ground.stage.is_some() { Vec::new() } else { vec![0; super::sweep::ROOM] };
+        // Only a tree that nothing holds together has to be swept up.
+        let sweep = if ground.confined { Vec::new() } else { vec![0; super::sweep::ROOM] };
         Self {
             ground,
             program,

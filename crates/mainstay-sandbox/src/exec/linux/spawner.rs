@@ -9,18 +9,15 @@ use tokio::sync::oneshot;
 use super::cgroup::Group;
 use super::ground::Ground;
 use super::launch::{Stacks, launch};
-use super::line::PrivateDir;
 use super::plan::{Failure, Plan, Process};
+use crate::exec::private_dir::PrivateDir;
 use crate::exec::reach::Reach;
 use crate::exec::settings::ExecSettings;
 
 enum Job {
     Find { settings: Box<ExecSettings>, reach: Arc<Reach>, namespaces: bool, reply: oneshot::Sender<Result<Ground>> },
-    Launch { prepare: Box<Prepare>, reply: oneshot::Sender<Result<Launched>> },
+    Launch { plan: Box<Plan>, tmp: Option<PrivateDir>, reply: oneshot::Sender<Launched> },
 }
-
-/// Everything that has to do with the file system is done on this thread too, so that a caller waits for it only once.
-type Prepare = dyn FnOnce() -> Result<(Plan, Option<PrivateDir>)> + Send;
 
 /// What has been started, and the directory it has for itself.
 type Launched = Result<(Process, Option<PrivateDir>), Failure>;
@@ -53,13 +50,11 @@ impl Spawner {
         answer.await.map_err(|_| gone())?
     }
 
-    pub(crate) async fn launch(
-        &self,
-        prepare: impl FnOnce() -> Result<(Plan, Option<PrivateDir>)> + Send + 'static,
-    ) -> Result<Launched> {
+    /// Everything that could take long has been done before: others wait for this thread too.
+    pub(crate) async fn launch(&self, plan: Plan, tmp: Option<PrivateDir>) -> Result<Launched> {
         let (reply, answer) = oneshot::channel();
-        self.send(Job::Launch { prepare: Box::new(prepare), reply })?;
-        answer.await.map_err(|_| gone())?
+        self.send(Job::Launch { plan: Box::new(plan), tmp, reply })?;
+        answer.await.map_err(|_| gone())
     }
 
     fn send(&self, job: Job) -> Result<()> {
@@ -74,17 +69,13 @@ fn gone() -> Error {
 fn perform(job: Job, stacks: &mut Stacks, group: Option<&Group>) {
     match job {
         Job::Find { settings, reach, namespaces, reply } => {
-            let limited = group.map(Group::to_string);
-            let _ = reply.send(Ground::find(&settings, &reach, namespaces, stacks.any(), limited));
+            let _ = reply.send(Ground::find(&settings, &reach, namespaces, stacks.any(), group));
         }
-        Job::Launch { prepare, reply } if !reply.is_closed() => {
-            let mut whole = false;
-            let launched = prepare().map(|(mut plan, tmp)| {
-                whole = plan.ground.stage.is_some();
-                launch(&mut plan, stacks).map(|process| (process, tmp))
-            });
+        Job::Launch { mut plan, tmp, reply } if !reply.is_closed() => {
+            let whole = plan.ground.stage.is_some();
+            let launched = launch(&mut plan, stacks).map(|process| (process, tmp));
             // The caller may have gone away meanwhile.
-            if let Err(Ok(Ok((unwanted, tmp)))) = reply.send(launched) {
+            if let Err(Ok((unwanted, tmp))) = reply.send(launched) {
                 unwanted.end(whole, tmp);
             }
         }
@@ -94,7 +85,7 @@ fn perform(job: Job, stacks: &mut Stacks, group: Option<&Group>) {
 }
 
 /// How much memory a command may have: what is set, or half of the machine.
-pub(crate) fn memory_limit(settings: &ExecSettings) -> u64 {
+pub(super) fn memory_limit(settings: &ExecSettings) -> u64 {
     let machine = rustix::system::sysinfo();
     let total = machine.totalram as u64 * u64::from(machine.mem_unit.max(1));
     settings.memory_mb.map_or(total / 2, |mb| mb.saturating_mul(1 << 20))

@@ -14,7 +14,7 @@ pub(super) type Outcome<T = ()> = Result<T, Errno>;
 
 pub(super) const HERE: RawFd = libc::AT_FDCWD;
 
-fn errno() -> Errno {
+pub(super) fn errno() -> Errno {
     // SAFETY: glibc and musl always have a place for it.
     unsafe { *libc::__errno_location() }
 }
@@ -180,6 +180,17 @@ pub(super) fn write_file(path: &CStr, content: &[u8]) -> Outcome {
     result
 }
 
+/// Reads the beginning of a file in a directory.
+pub(super) fn read_at(directory: RawFd, path: &CStr, buffer: &mut [u8]) -> Outcome<usize> {
+    // SAFETY: a string that ends.
+    let file = checked(unsafe { libc::openat(directory, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) })?;
+    // SAFETY: the buffer is as long as it says.
+    let filled = unsafe { libc::read(file, buffer.as_mut_ptr().cast(), buffer.len()) };
+    let filled = usize::try_from(filled).map_err(|_| errno());
+    close(file);
+    filled
+}
+
 pub(super) fn close(fd: RawFd) {
     // SAFETY: closing a number that is not open does nothing.
     unsafe { libc::close(fd) };
@@ -271,6 +282,12 @@ pub(super) fn child_signals() -> Outcome<RawFd> {
         libc::sigaddset(&raw mut set, libc::SIGCHLD);
         checked(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))
     }
+}
+
+/// The next time a directory is read it is from its beginning.
+pub(super) fn rewind(directory: RawFd) -> Outcome {
+    // SAFETY: no pointers.
+    if unsafe { libc::lseek(directory, 0, libc::SEEK_SET) } == -1 { Err(errno()) } else { Ok(()) }
 }
 
 pub(super) fn drain(fd: RawFd) {

@@ -75,7 +75,7 @@ impl Engine {
             behind: false,
             binary: false,
         };
-        let from = Stoppable { from: file.reader(0), stop };
+        let from = Stoppable { from: file.reader(0), left: file.facts().size, stop };
         let searched = searcher.search_reader(&*matcher, from, &mut collector);
         finds.searched += 1;
         finds.binary += u64::from(collector.binary);
@@ -112,18 +112,26 @@ fn matcher(args: &Args) -> Result<RegexMatcher> {
     })
 }
 
-/// A file that is read no further when nobody needs it.
+/// A file that is read no further when nobody needs it, and no further than it was long when it was opened: that it
+/// ends there need not be asked.
 struct Stoppable<'a, R> {
     from: R,
+    left: u64,
     stop: &'a Stop,
 }
 
 impl<R: Read> Read for Stoppable<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
         if self.stop.is_due() {
             return Err(std::io::Error::other("not needed any more"));
         }
-        self.from.read(buffer)
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.from.read(&mut buffer[..most])?;
+        self.left -= read as u64;
+        Ok(read)
     }
 }
 

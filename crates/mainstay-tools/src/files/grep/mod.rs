@@ -5,9 +5,10 @@ mod finds;
 #[cfg(test)]
 mod tests;
 
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,11 +141,48 @@ impl Tool for Grep {
         ..Spec::new("files", "grep", Effect::Reads)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = Told<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
         let desk = self.0.clone();
-        watched(context, move |watch| grep(&desk, &args, &watch)).await
+        watched(context, move |watch| grep(&desk, &args, &watch).map(Output::told)).await
+    }
+}
+
+impl Output {
+    /// As people know it from the command line: path, number and line; context with a dash.
+    fn told(self) -> Told<Self> {
+        let mut text = String::new();
+        for file in &self.files {
+            file.tell(&mut text);
+        }
+        if self.files.is_empty() {
+            let _ = writeln!(text, "Nothing found in {} files.", self.searched);
+        }
+        text.push_str(&page::told(self.next_cursor.as_deref()));
+        Told { value: self, text }
+    }
+}
+
+impl Matched {
+    fn tell(&self, text: &mut String) {
+        let path = &self.path;
+        let _ = match self.count {
+            Some(count) => writeln!(text, "{path}:{count}"),
+            None if self.matches.is_empty() => writeln!(text, "{path}"),
+            None => Ok(()),
+        };
+        for hit in &self.matches {
+            let first = hit.line.saturating_sub(hit.before.len() as u64);
+            for (line, before) in (first..).zip(&hit.before) {
+                let _ = writeln!(text, "{path}-{line}-{before}");
+            }
+            let _ = writeln!(text, "{path}:{}:{}", hit.line, hit.text);
+            let next = hit.line + hit.text.lines().count().max(1) as u64;
+            for (line, after) in (next..).zip(&hit.after) {
+                let _ = writeln!(text, "{path}-{line}-{after}");
+            }
+        }
     }
 }
 

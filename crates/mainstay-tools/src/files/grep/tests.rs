@@ -40,7 +40,9 @@ fn all_pages(sample: &Sample, mut args: Args) -> Vec<String> {
 async fn lines_are_found_by_path_with_their_numbers() {
     let sample =
         Sample::with(&[("b.rs", "x\nfn main() {}\n"), ("a/c.rs", "fn a() {}\r\nfn b() {}"), ("d.md", "none\n")]);
-    let out = Grep(sample.desk()).call(args(r"fn \w+"), &Context::detached()).await.unwrap();
+    let reply = Grep(sample.desk()).call(args(r"fn \w+"), &Context::detached()).await.unwrap();
+    assert!(reply.text.lines().all(|line| line.contains(':')), "{}", reply.text);
+    let out = reply.value;
     assert_eq!(told(&out), ["a/c.rs:1:fn a() {}", "a/c.rs:2:fn b() {}", "b.rs:2:fn main() {}"]);
     assert_eq!((out.searched, out.binary, out.next_cursor), (3, 0, None));
 }

@@ -6,6 +6,7 @@
 mod board;
 mod globs;
 mod rules;
+mod trail;
 mod watch;
 mod way;
 
@@ -22,7 +23,8 @@ use serde::Serialize;
 use super::page::Size;
 
 pub(crate) use globs::Globs;
-pub(crate) use rules::{Rules, joined};
+pub(crate) use rules::Rules;
+pub(crate) use trail::Trail;
 pub(crate) use watch::{Watch, watched};
 
 /// Where a walk starts unless it is told.

@@ -1,12 +1,14 @@
 //! What a project does not want to be seen: the rules in its `.gitignore` and `.ignore` files.
 
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
+
+use super::trail::Trail;
 
 const GIT: &str = ".gitignore";
 const PLAIN: &str = ".ignore";
@@ -83,15 +85,11 @@ fn root_of(directory: &Dir) -> Option<Dir> {
 fn rules_in(directory: &Dir, name: &str) -> Option<Gitignore> {
     let bytes = directory.file(OsStr::new(name)).ok()?.read_whole(LARGEST).ok()??;
     let text = String::from_utf8_lossy(bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes));
-    let mut builder = GitignoreBuilder::new(joined(directory.names()));
+    let mut builder = GitignoreBuilder::new(Trail::new(directory).directory());
     for line in text.lines() {
         let _ = builder.add_line(None, line);
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
-}
-
-pub(crate) fn joined(names: &[OsString]) -> PathBuf {
-    names.iter().collect()
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Going through the tree: a directory becomes entries to visit and directories to enter.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use mainstay_core::{Error, Kind, Result};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
 use super::board::{Board, Key, Turn};
-use super::rules::{Rules, joined};
+use super::rules::Rules;
+use super::trail::Trail;
 use super::{Catch as _, Harvest, Seen, Since, Stop, Unread, Visit, Walk};
 
 /// No directory further down is entered: each level holds a handle.
@@ -59,8 +59,7 @@ impl Walk {
     /// Visits the tree from `start` on, until there is more than one page.
     pub(crate) fn run<V: Visit>(&self, start: Dir, visit: &V) -> Result<Harvest<V::Catch>> {
         let rules = if self.ignored { Arc::default() } else { Rules::above(&start) };
-        let length = joined(start.names()).as_os_str().len();
-        let way = Way { walk: self, visit, start: if length == 0 { 0 } else { length + 1 } };
+        let way = Way { walk: self, visit, start: Trail::new(&start).base() };
         let first = Below { opened: Opened::Start(start), rules, since: self.since.clone(), depth: 0 };
         let board = Board::new(Task::Directory(first), self.size);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
@@ -140,13 +139,8 @@ impl<V: Visit> Way<'_, V> {
         let rules = if self.walk.ignored { below.rules } else { below.rules.within(&directory, &entries) };
         entries.retain(|entry| !entry.protected && entry.name != ".git");
         if !rules.is_empty() {
-            let mut path = joined(directory.names());
-            entries.retain(|entry| {
-                path.push(&entry.name);
-                let ignored = rules.ignore(&path, entry.kind == EntryKind::Directory);
-                path.pop();
-                !ignored
-            });
+            let mut trail = Trail::new(&directory);
+            entries.retain(|entry| !rules.ignore(trail.to(&entry.name), entry.kind == EntryKind::Directory));
         }
         if let Some(first) = below.since.as_ref().and_then(|since| since.names.first()) {
             entries.retain(|entry| entry.name >= *first);
@@ -162,7 +156,7 @@ impl<V: Visit> Way<'_, V> {
         let mut outcome = Yield::default();
         let mut run: Vec<Entry> = Vec::new();
         let mut run_key = 0;
-        let mut path = joined(directory.names());
+        let mut trail = Trail::new(&directory);
         let mut end_run = |run: &mut Vec<Entry>, at: u32, outcome: &mut Yield<V::Catch>| {
             if run.is_empty() {
                 return;
@@ -175,12 +169,11 @@ impl<V: Visit> Way<'_, V> {
             }
         };
         for (at, entry) in (0_u32..).zip(entries) {
-            path.push(&entry.name);
-            let seen = Seen { directory: &directory, entry: &entry, from_root: &path, start: self.start };
+            let from_root = trail.to(&entry.name);
+            let seen = Seen { directory: &directory, entry: &entry, from_root, start: self.start };
             let (visited, since) = position(since.as_ref(), &entry);
             let wanted = visited && self.visit.wants(&seen);
             let entered = seen.is_directory() && depth + 1 < self.walk.depth && self.visit.enters(&seen);
-            path.pop();
             let name = if entered { Some(entry.name.clone()) } else { None };
             if wanted {
                 if run.is_empty() {
@@ -203,15 +196,13 @@ impl<V: Visit> Way<'_, V> {
 
     fn visit_all(&self, directory: &Dir, entries: &[Entry], kit: &mut V::Kit, stop: &Stop) -> Harvest<V::Catch> {
         let mut harvest = Harvest::default();
-        let mut path: PathBuf = joined(directory.names());
+        let mut trail = Trail::new(directory);
         for entry in entries {
             if stop.is_due() || self.walk.size.exceeded(harvest.items(), harvest.bytes()) {
                 break;
             }
-            path.push(&entry.name);
-            let seen = Seen { directory, entry, from_root: &path, start: self.start };
+            let seen = Seen { directory, entry, from_root: trail.to(&entry.name), start: self.start };
             self.visit.visit(kit, &seen, stop, &mut harvest.caught);
-            path.pop();
         }
         harvest
     }

@@ -1,0 +1,138 @@
+//! How much of what could be enforced is, in words.
+
+use super::spawner::memory_limit;
+use crate::exec::protections::{NONE, Protections, limits_of_each};
+use crate::exec::settings::{ExecSettings, Network};
+
+/// How much this machine can enforce.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Level {
+    Namespaces,
+    Landlock { why: String },
+    Off,
+}
+
+/// What there is to count processes and memory with, besides the limits of each process.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Counting {
+    /// The limit of a user's processes does not hold for root.
+    pub(super) root: bool,
+    /// A namespace of processes can have a highest number.
+    pub(super) ceiling: bool,
+    /// Control groups: how many processes, and how many bytes, all commands may have together.
+    pub(super) processes: Option<u32>,
+    pub(super) memory: Option<u64>,
+}
+
+impl Protections {
+    pub(crate) fn of(level: &Level, settings: &ExecSettings, counting: &Counting) -> Self {
+        let limits = limits(settings, level, counting);
+        match level {
+            Level::Namespaces => Self {
+                level: "namespaces".into(),
+                filesystem: "only the workspace, system programs and toolchains exist; written are writable roots and \
+                             a private /tmp (mount namespace, Landlock)"
+                    .into(),
+                network: network(settings.network, true),
+                processes:
+                    "sees and reaches only its own, all of which end with the call (process namespace, Landlock)".into(),
+                privileges: "none, and none to gain (user namespace, no_new_privs, seccomp)".into(),
+                protected_names: "hidden: those there when the command started, in the roots and in what exec.read, \
+                                  exec.write and exec.home add; one that is made or replaced while it runs can be seen \
+                                  (mount namespace)"
+                    .into(),
+                limits,
+            },
+            Level::Landlock { why } => Self {
+                level: "landlock".into(),
+                filesystem: format!(
+                    "reads the workspace, system programs and toolchains; writes writable roots and a private TMPDIR \
+                     (Landlock); names, sizes and modes of other files can be seen, and modes and times of the user's own \
+                     be changed, because there is no mount namespace ({why})"
+                ),
+                network: network(settings.network, false),
+                processes: "reaches only its own, all of which end with the call (Landlock, subreaper)".into(),
+                privileges: "none, and none to gain (no_new_privs, seccomp)".into(),
+                protected_names: format!("not hidden: that needs a mount namespace ({why})"),
+                limits,
+            },
+            Level::Off => Self {
+                level: "off".into(),
+                filesystem: NONE.into(),
+                network: NONE.into(),
+                processes: "swept up when the call ends (subreaper)".into(),
+                privileges: "those of the server, none to gain (no_new_privs)".into(),
+                protected_names: NONE.into(),
+                limits,
+            },
+        }
+    }
+}
+
+fn network(network: Network, namespace: bool) -> String {
+    let text = match (network, namespace) {
+        (Network::Off, true) => "none (network namespace, seccomp)",
+        (Network::Off, false) => "none (seccomp, Landlock)",
+        (Network::Loopback, _) => "a loopback shared with other commands of this server (network namespace, seccomp)",
+        (Network::On, _) => "open: exec.network = \"on\"; no raw sockets (seccomp)",
+    };
+    text.into()
+}
+
+fn limits(settings: &ExecSettings, level: &Level, counting: &Counting) -> String {
+    let mut limits = vec![format!("{} (rlimits)", limits_of_each(settings))];
+    let mb = |bytes: u64| bytes >> 20;
+    if *level != Level::Off {
+        limits.push(format!(
+            "{} MB of private memory for each process, not counting what is shared or lies in files (rlimit)",
+            mb(memory_limit(settings))
+        ));
+    }
+    limits.extend(counting.memory.map(|bytes| format!("{} MB for all commands together (cgroup)", mb(bytes))));
+    let namespace = *level == Level::Namespaces && counting.ceiling;
+    limits.extend(match (level, counting.root) {
+        (Level::Off, _) => None,
+        (Level::Namespaces | Level::Landlock { .. }, false) => {
+            Some(format!("{} processes (rlimit)", settings.processes))
+        }
+        (Level::Namespaces | Level::Landlock { .. }, true) if namespace => {
+            Some(format!("{} processes if the namespace can be told so (pid_max)", settings.processes))
+        }
+        (Level::Namespaces | Level::Landlock { .. }, true) => None,
+    });
+    limits.extend(counting.processes.map(|most| format!("{most} processes of all commands together (cgroup)")));
+    if !limits.iter().any(|limit| limit.contains(" processes ")) {
+        let why = if *level == Level::Off { "sandbox = \"off\"" } else { "the server runs as root, without a cgroup" };
+        limits.push(format!("the number of processes is not limited: {why}"));
+    }
+    limits.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits_of(level: &Level, counting: &Counting) -> String {
+        let settings = ExecSettings { processes: 77, memory_mb: Some(512), ..ExecSettings::default() };
+        Protections::of(level, &settings, counting).limits
+    }
+
+    #[test]
+    fn root_is_told_that_its_processes_are_not_counted_unless_something_counts_them() {
+        let alone = Level::Landlock { why: String::new() };
+        let root = Counting { root: true, ceiling: true, ..Counting::default() };
+        assert!(limits_of(&alone, &Counting::default()).contains("77 processes (rlimit)"));
+        assert!(limits_of(&alone, &root).contains("processes is not limited"));
+        assert!(limits_of(&Level::Namespaces, &root).contains("(pid_max)"));
+        let counted = limits_of(&alone, &Counting { processes: Some(616), ..root });
+        assert!(counted.contains("616 processes of all") && !counted.contains("not limited"), "{counted}");
+    }
+
+    #[test]
+    fn memory_is_promised_only_as_far_as_it_is_counted() {
+        assert!(
+            limits_of(&Level::Namespaces, &Counting::default()).contains("512 MB of private memory for each process")
+        );
+        assert!(!limits_of(&Level::Off, &Counting::default()).contains("memory"));
+    }
+}
