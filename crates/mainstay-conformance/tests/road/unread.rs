@@ -71,32 +71,35 @@ fn terminate(child: &mut Child) {
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
 }
 
+/// Each in a directory of its own, and side by side: giving up takes its time.
+fn all_end(cases: &[(&str, u64, fn(u64) -> Value)], end: fn(&mut Child)) {
+    std::thread::scope(|scope| {
+        for (dialect, calls, message) in cases {
+            scope.spawn(move || {
+                let data = tempfile::tempdir().unwrap();
+                let mut child = if *dialect == "mcp" { greeted(data.path()) } else { start(data.path(), dialect) };
+                flood(&mut child, *calls, message);
+                end(&mut child);
+                ends(child);
+            });
+        }
+    });
+}
+
 #[test]
 fn at_the_end_of_input_it_ends_although_nobody_reads() {
-    let data = tempfile::tempdir().unwrap();
-    for (calls, message) in [(ANSWERS, mira as fn(u64) -> Value), (TOO_MANY, mira), (REFUSALS, broken)] {
-        let mut child = start(data.path(), "mira");
-        flood(&mut child, calls, message);
-        end_input(&mut child);
-        ends(child);
-    }
-    for (calls, message) in [(ANSWERS, mcp as fn(u64) -> Value), (REFUSALS, broken)] {
-        let mut child = greeted(data.path());
-        flood(&mut child, calls, message);
-        end_input(&mut child);
-        ends(child);
-    }
+    let cases: [(_, _, fn(u64) -> Value); 5] = [
+        ("mira", ANSWERS, mira),
+        ("mira", TOO_MANY, mira),
+        ("mira", REFUSALS, broken),
+        ("mcp", ANSWERS, mcp),
+        ("mcp", REFUSALS, broken),
+    ];
+    all_end(&cases, end_input);
 }
 
 #[test]
 fn when_it_is_told_to_stop_it_ends_although_nobody_reads() {
-    let data = tempfile::tempdir().unwrap();
-    let mut child = start(data.path(), "mira");
-    flood(&mut child, ANSWERS, mira);
-    terminate(&mut child);
-    ends(child);
-    let mut child = greeted(data.path());
-    flood(&mut child, ANSWERS, mcp);
-    terminate(&mut child);
-    ends(child);
+    let cases: [(_, _, fn(u64) -> Value); 2] = [("mira", ANSWERS, mira), ("mcp", ANSWERS, mcp)];
+    all_end(&cases, terminate);
 }

@@ -37,20 +37,17 @@ pub(crate) struct Peers {
     memory: Memory,
 }
 
-/// Memory that every program of this user can attach, if it knows the number.
+/// Memory that every program of this user can attach, if it knows the number. It is gone with this process, however
+/// that ends.
 struct Memory(i32);
 
 impl Memory {
     fn new() -> Self {
         let number = unsafe { libc::shmget(libc::IPC_PRIVATE, 4096, 0o600) };
-        assert_ne!(number, -1);
+        let attached = unsafe { libc::shmat(number, std::ptr::null(), 0) };
+        assert_ne!(attached.addr(), usize::MAX);
+        unsafe { libc::shmctl(number, libc::IPC_RMID, std::ptr::null_mut()) };
         Self(number)
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        unsafe { libc::shmctl(self.0, libc::IPC_RMID, std::ptr::null_mut()) };
     }
 }
 

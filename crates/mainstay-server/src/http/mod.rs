@@ -82,7 +82,7 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
         None => None,
         Some(wanted) => {
             let (socket, address) = take(wanted, "server.mira_listen", settings).await?;
-            let handler = any(rpc::serve).with_state(rpc(own_endpoint(address, settings)));
+            let handler = any(rpc::serve).with_state(rpc(own_endpoint(address)));
             let router = Router::new().route("/", handler.layer(from_fn_with_state(doors, auth::identify)));
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
@@ -97,9 +97,10 @@ fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
     Some(origin + Route::Rpc.path())
 }
 
-/// Where clients find the listener of mira's own. Under which name it is reached from outside is written nowhere.
-fn own_endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
-    settings.auth.is_none().then(|| format!("http://{address}/"))
+/// Where clients find the listener of mira's own, if its address is one: under which name it is reached from outside
+/// is written nowhere.
+fn own_endpoint(address: SocketAddr) -> Option<String> {
+    (!address.ip().is_unspecified()).then(|| format!("http://{address}/"))
 }
 
 async fn take(
@@ -278,12 +279,12 @@ mod tests {
             ("0.0.0.0:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
             ("[::]:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
             ("0.0.0.0:80", Some("urn:mainstay"), None, None),
-            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80/rpc"), None),
+            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80/rpc"), Some("http://10.0.0.1:80/")),
         ] {
             let (address, settings) =
                 (address.parse().unwrap(), ServerSettings { auth: audience.map(auth), ..ServerSettings::default() });
             assert_eq!(endpoint(address, &settings).as_deref(), rpc, "{address} {audience:?}");
-            assert_eq!(own_endpoint(address, &settings).as_deref(), own, "{address} {audience:?}");
+            assert_eq!(own_endpoint(address).as_deref(), own, "{address} {audience:?}");
         }
     }
 }

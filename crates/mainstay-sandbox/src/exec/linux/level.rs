@@ -81,31 +81,34 @@ fn network(network: Network, namespace: bool) -> String {
 
 fn limits(settings: &ExecSettings, level: &Level, counting: &Counting) -> String {
     let mut limits = vec![format!("{} (rlimits)", limits_of_each(settings))];
-    let mb = |bytes: u64| bytes >> 20;
     if *level != Level::Off {
         limits.push(format!(
             "{} MB of private memory for each process, not counting what is shared or lies in files (rlimit)",
-            mb(memory_limit(settings))
+            memory_limit(settings) >> 20
         ));
     }
-    limits.extend(counting.memory.map(|bytes| format!("{} MB for all commands together (cgroup)", mb(bytes))));
-    let namespace = *level == Level::Namespaces && counting.ceiling;
-    limits.extend(match (level, counting.root) {
-        (Level::Off, _) => None,
-        (Level::Namespaces | Level::Landlock { .. }, false) => {
+    limits.extend(counting.memory.map(|bytes| format!("{} MB for all commands together (cgroup)", bytes >> 20)));
+    limits.push(processes(settings, level, counting));
+    limits.join("; ")
+}
+
+fn processes(settings: &ExecSettings, level: &Level, counting: &Counting) -> String {
+    let each = match level {
+        Level::Namespaces | Level::Landlock { .. } if !counting.root => {
             Some(format!("{} processes (rlimit)", settings.processes))
         }
-        (Level::Namespaces | Level::Landlock { .. }, true) if namespace => {
+        Level::Namespaces if counting.ceiling => {
             Some(format!("{} processes if the namespace can be told so (pid_max)", settings.processes))
         }
-        (Level::Namespaces | Level::Landlock { .. }, true) => None,
-    });
-    limits.extend(counting.processes.map(|most| format!("{most} processes of all commands together (cgroup)")));
-    if !limits.iter().any(|limit| limit.contains(" processes ")) {
-        let why = if *level == Level::Off { "sandbox = \"off\"" } else { "the server runs as root, without a cgroup" };
-        limits.push(format!("the number of processes is not limited: {why}"));
+        Level::Namespaces | Level::Landlock { .. } | Level::Off => None,
+    };
+    let together = counting.processes.map(|most| format!("{most} processes of all commands together (cgroup)"));
+    match (each, together) {
+        (Some(each), Some(together)) => format!("{each}; {together}"),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) if *level == Level::Off => "the number of processes is not limited: sandbox = \"off\"".into(),
+        (None, None) => "the number of processes is not limited: the server runs as root, without a cgroup".into(),
     }
-    limits.join("; ")
 }
 
 #[cfg(test)]

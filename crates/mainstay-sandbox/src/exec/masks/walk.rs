@@ -1,0 +1,218 @@
+//! A walk through directories that are held against the guard name by name. Links are not followed.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mainstay_core::{Error, Result};
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::exec::linux::{Identity, Mask};
+use crate::{Guard, Workspace};
+
+pub(super) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Deeper than any tree that is worked on; a path longer than the kernel takes could not be hidden anyway.
+const DEEPEST: usize = 256;
+
+/// How often a directory is read again that changes while it is looked at.
+pub(super) const LOOKS: usize = 16;
+
+/// What is known of one directory.
+#[derive(Debug)]
+pub(super) struct Known {
+    stamp: Stamp,
+    subdirectories: Vec<OsString>,
+    hits: Vec<(OsString, Identity, bool)>,
+}
+
+/// When a directory was changed: as long as it stays the same, so do its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+pub(super) struct Walk<'a> {
+    pub(super) old: &'a HashMap<Identity, Arc<Known>>,
+    pub(super) new: &'a mut HashMap<Identity, Arc<Known>>,
+    pub(super) workspace: &'a Workspace,
+    /// Directories that are not entered.
+    pub(super) passed_by: &'a HashSet<Identity>,
+    pub(super) exempt: &'a Guard,
+    pub(super) masks: &'a mut Vec<Mask>,
+    pub(super) most: usize,
+}
+
+/// What came of looking into a directory.
+#[derive(PartialEq, Eq)]
+enum Visit {
+    Done,
+    /// It was not any more where it had been seen.
+    Vanished,
+    /// It cannot be looked into. A command could open it up again, so it is hidden as a whole.
+    Closed,
+}
+
+impl Walk<'_> {
+    /// Where a walk begins.
+    pub(super) fn begin(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<()> {
+        let visit = match rustix::fs::openat(handle, ".", DIRECTORY, Mode::empty()) {
+            Ok(directory) => self.visit(directory.as_fd(), path, 0)?,
+            Err(Errno::ACCESS) => Visit::Closed,
+            Err(errno) => return Err(Error::internal(errno)),
+        };
+        if visit == Visit::Closed {
+            let (identity, _) = facts(handle).map_err(Error::internal)?;
+            self.hide(path.to_owned(), identity, true)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<Visit> {
+        if depth > DEEPEST {
+            return Err(Error::unavailable(format!(
+                "A directory lies more than {DEEPEST} levels deep, so protected names in it could not be hidden from a command."
+            )));
+        }
+        let before = self.masks.len();
+        for look in 0..LOOKS {
+            let (identity, stamp) = facts(directory).map_err(Error::internal)?;
+            let known = match self.old.get(&identity).filter(|known| known.stamp == stamp && look == 0) {
+                Some(known) => known.clone(),
+                None => match self.read(directory, stamp) {
+                    Ok(read) => Arc::new(read),
+                    Err(Errno::ACCESS) => return Ok(Visit::Closed),
+                    Err(errno) => return Err(Error::internal(errno)),
+                },
+            };
+            if self.enter(directory, path, &known, depth)? == Visit::Done {
+                if !is_recent(stamp) {
+                    self.new.insert(identity, known);
+                }
+                return Ok(Visit::Done);
+            }
+            self.masks.truncate(before);
+        }
+        Err(Error::unavailable(
+            "The workspace changes too quickly to hide protected names from a command; try again when it is calmer.",
+        ))
+    }
+
+    fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &Known, depth: usize) -> Result<Visit> {
+        for (name, identity, is_directory) in &known.hits {
+            self.hide(path.join(name), *identity, *is_directory)?;
+        }
+        for name in &known.subdirectories {
+            if self.descend(directory, path, name, depth)? == Visit::Vanished {
+                return Ok(Visit::Vanished);
+            }
+        }
+        Ok(Visit::Done)
+    }
+
+    fn descend(&mut self, above: BorrowedFd<'_>, path: &Path, name: &OsStr, depth: usize) -> Result<Visit> {
+        let path = path.join(name);
+        let Ok(stat) = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(Visit::Vanished) };
+        let (identity, stamp) = facts_in(&stat);
+        if self.passed_by.contains(&identity) {
+            return Ok(Visit::Done);
+        }
+        let leaf = self.old.get(&identity).filter(|known| known.stamp == stamp && known.subdirectories.is_empty());
+        if let Some(known) = leaf.cloned() {
+            self.enter(above, &path, &known, depth)?;
+            self.new.insert(identity, known);
+            return Ok(Visit::Done);
+        }
+        let visit = match rustix::fs::openat(above, name, DIRECTORY, Mode::empty()) {
+            Ok(directory) => self.visit(directory.as_fd(), &path, depth + 1)?,
+            Err(Errno::ACCESS) => Visit::Closed,
+            Err(_) => return Ok(Visit::Vanished),
+        };
+        if visit == Visit::Closed {
+            self.hide(path, identity, true)?;
+        }
+        Ok(Visit::Done)
+    }
+
+    fn read(&self, directory: BorrowedFd<'_>, stamp: Stamp) -> rustix::io::Result<Known> {
+        let mut known = Known { stamp, subdirectories: Vec::new(), hits: Vec::new() };
+        for entry in rustix::fs::Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let protected = self.protects(name);
+            let kind = entry.file_type();
+            if !protected && kind != rustix::fs::FileType::Directory && kind != rustix::fs::FileType::Unknown {
+                continue;
+            }
+            let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(errno) => return Err(errno),
+            };
+            let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+            let is_directory = kind == rustix::fs::FileType::Directory;
+            let closed = is_directory && self.is_closed(&stat);
+            if closed || (protected && kind != rustix::fs::FileType::Symlink) {
+                known.hits.push((name.to_owned(), identity(&stat), is_directory));
+            } else if is_directory {
+                known.subdirectories.push(name.to_owned());
+            }
+        }
+        Ok(known)
+    }
+
+    /// All roots have the same guard, and what a setting adds has it too.
+    fn protects(&self, name: &OsStr) -> bool {
+        let guard = self.workspace.roots().first().map(|root| root.guard());
+        guard.is_some_and(|guard| guard.protects(name)) && !self.exempt.protects(name)
+    }
+
+    fn is_closed(&self, stat: &rustix::fs::Stat) -> bool {
+        self.workspace.roots().iter().any(|root| root.is_closed(stat.st_dev, stat.st_ino))
+    }
+
+    fn hide(&mut self, path: PathBuf, identity: Identity, directory: bool) -> Result<()> {
+        if self.masks.len() >= self.most {
+            return Err(Error::unavailable(format!(
+                "There are more than {} protected names to hide from a command; raise exec.hidden_names, or exempt some \
+                 with exec.allow_protected.",
+                self.most
+            )));
+        }
+        let path = CString::new(path.into_os_string().into_vec()).map_err(Error::internal)?;
+        self.masks.push(Mask { path, identity, directory });
+        Ok(())
+    }
+}
+
+fn facts(handle: BorrowedFd<'_>) -> rustix::io::Result<(Identity, Stamp)> {
+    rustix::fs::fstat(handle).map(|stat| facts_in(&stat))
+}
+
+fn facts_in(stat: &rustix::fs::Stat) -> (Identity, Stamp) {
+    let time = |seconds: i64, nanoseconds: u64| (seconds, i64::try_from(nanoseconds).unwrap_or(0));
+    let stamp =
+        Stamp { modified: time(stat.st_mtime, stat.st_mtime_nsec), changed: time(stat.st_ctime, stat.st_ctime_nsec) };
+    (identity(stat), stamp)
+}
+
+pub(super) fn identity(stat: &rustix::fs::Stat) -> Identity {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// A directory changed just now may change again within the same tick of the file system's clock, unnoticed.
+fn is_recent(stamp: Stamp) -> bool {
+    const TICK: i64 = 50_000_000;
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    let nanoseconds = |(seconds, rest): (i64, i64)| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    nanoseconds((now.tv_sec, now.tv_nsec)) - nanoseconds(stamp.changed) < TICK
+}
