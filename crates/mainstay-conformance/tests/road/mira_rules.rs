@@ -14,7 +14,7 @@ fn rpc(http: &mut Http, method: &str, params: &Value) -> Value {
     http.rpc("/rpc", &[], &ask(method, params)).message()
 }
 
-fn configured<'a>(data: &Path, text: &str, args: &[&'a str]) -> Vec<String> {
+fn configured(data: &Path, text: &str, args: &[&str]) -> Vec<String> {
     let file = data.join("c.toml");
     std::fs::write(&file, text).unwrap();
     let config = ["--config", file.to_str().unwrap()];

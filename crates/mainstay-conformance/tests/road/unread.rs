@@ -11,8 +11,8 @@ use crate::program::{command, initialize, wait_until};
 /// More than a pipe and every buffer on the way hold.
 const ANSWERS: u64 = 700;
 
-/// As much in refusals, which are shorter; what is not read of them fits into a pipe.
-const REFUSALS: u64 = 850;
+/// More refusals than the buffers hold, and what is not read of them fits into a pipe.
+const REFUSALS: u64 = 560;
 
 /// More than are under way at once, so that some stay in the pipe; few enough for the rest to fit there.
 const TOO_MANY: u64 = 2300;
@@ -71,8 +71,11 @@ fn terminate(child: &mut Child) {
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
 }
 
+/// The dialect, and how many of which message.
+type Case = (&'static str, u64, fn(u64) -> Value);
+
 /// Each in a directory of its own, and side by side: giving up takes its time.
-fn all_end(cases: &[(&str, u64, fn(u64) -> Value)], end: fn(&mut Child)) {
+fn all_end(cases: &[Case], end: fn(&mut Child)) {
     std::thread::scope(|scope| {
         for (dialect, calls, message) in cases {
             scope.spawn(move || {
@@ -88,7 +91,7 @@ fn all_end(cases: &[(&str, u64, fn(u64) -> Value)], end: fn(&mut Child)) {
 
 #[test]
 fn at_the_end_of_input_it_ends_although_nobody_reads() {
-    let cases: [(_, _, fn(u64) -> Value); 5] = [
+    let cases: [Case; 5] = [
         ("mira", ANSWERS, mira),
         ("mira", TOO_MANY, mira),
         ("mira", REFUSALS, broken),
@@ -100,6 +103,6 @@ fn at_the_end_of_input_it_ends_although_nobody_reads() {
 
 #[test]
 fn when_it_is_told_to_stop_it_ends_although_nobody_reads() {
-    let cases: [(_, _, fn(u64) -> Value); 2] = [("mira", ANSWERS, mira), ("mcp", ANSWERS, mcp)];
+    let cases: [Case; 2] = [("mira", ANSWERS, mira), ("mcp", ANSWERS, mcp)];
     all_end(&cases, terminate);
 }
