@@ -97,6 +97,23 @@ impl OpenFile {
         Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
     }
 
+    /// Everything, if it is no more than `limit` bytes and all of it is in memory: then nothing is waited for.
+    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    pub fn read_at_hand(&self, limit: u64) -> Option<Vec<u8>> {
+        let size = usize::try_from(self.facts.size).ok().filter(|_| self.facts.size <= limit)?;
+        // One more than there should be: a file that has grown is not taken for whole.
+        let mut bytes = vec![0; size + 1];
+        let now = rustix::io::ReadWriteFlags::NOWAIT;
+        let read = rustix::io::preadv2(&self.file, &mut [std::io::IoSliceMut::new(&mut bytes)], 0, now).ok()?;
+        bytes.truncate(read);
+        (read == size).then_some(bytes)
+    }
+
+    #[cfg(any(not(target_os = "linux"), mainstay_elsewhere))]
+    pub fn read_at_hand(&self, _limit: u64) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The bytes from `offset` on, at most `length` of them.
     pub fn read_range(&self, offset: u64, length: u64) -> Result<Vec<u8>> {
         let here = self.facts.size.saturating_sub(offset).min(length);

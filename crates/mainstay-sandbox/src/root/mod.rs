@@ -316,6 +316,12 @@ impl Spot {
         OpenFile::new(fd, &self.root, self.shown.clone())
     }
 
+    /// The same without ever waiting for a disk; `None` if that cannot be, for whatever reason.
+    pub fn open_at_hand(&self) -> Option<OpenFile> {
+        let fd = walk::open_at_hand(&self.root, &self.names).filter(|_| !self.directory)?;
+        OpenFile::new(fd, &self.root, self.shown.clone()).ok()
+    }
+
     pub fn open_dir(&self) -> Result<Dir> {
         let walked = walk::walk(&self.root, &self.names, walk::Links::Follow, &self.shown)?;
         match walked.rest.as_slice() {

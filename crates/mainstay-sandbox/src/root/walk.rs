@@ -106,6 +106,26 @@ fn short_way(_root: &Root, _names: &[OsString], _shown: &str) -> Option<Result<O
     None
 }
 
+/// Opens a file if its path is plain and the kernel has every name of it at hand: then nothing is waited for.
+#[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+pub(crate) fn open_at_hand(root: &Root, names: &[OsString]) -> Option<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+
+    let plain = |name: &OsString| name != ".." && !root.guard.protects(name);
+    if names.is_empty() || !root.inner.is_empty() || !names.iter().all(plain) {
+        return None;
+    }
+    let path: PathBuf = names.iter().collect();
+    let beneath =
+        ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS | ResolveFlags::CACHED;
+    rustix::fs::openat2(&root.handle, &path, reading(), Mode::empty(), beneath).ok()
+}
+
+#[cfg(any(not(target_os = "linux"), mainstay_elsewhere))]
+pub(crate) fn open_at_hand(_root: &Root, _names: &[OsString]) -> Option<OwnedFd> {
+    None
+}
+
 fn allowed(root: &Root, name: &OsStr, shown: &str) -> Result<()> {
     if root.guard.protects(name) { Err(fault::protected(shown)) } else { Ok(()) }
 }
