@@ -18,12 +18,15 @@ use super::linux::{Identity, Mask};
 use super::reach::{Origin, Reach};
 use super::settings::ExecSettings;
 use crate::{Guard, PROTECTED, Workspace};
-use walk::{DIRECTORY, Known, LOOKS, Walk, identity};
+use walk::{DIRECTORY, Known, LOOKS, Walk, identity, too_quick};
+
+/// Long enough for a change to be told from the next one, see `is_recent`, within a few passes.
+const BETWEEN_PASSES: Duration = Duration::from_millis(10);
 
 pub(crate) struct Scan {
     known: HashMap<Identity, Arc<Known>>,
-    /// What was found the last time.
-    hits: HashSet<Identity>,
+    /// What was found the last time, and whether it still exists anywhere.
+    hits: HashMap<Identity, Option<OwnedFd>>,
     /// What commands reach because of a setting, and what is not looked through inside of it.
     added: Option<(Vec<Added>, HashSet<Identity>)>,
     exempt: Guard,
@@ -50,33 +53,62 @@ impl Scan {
         let named = |name: &&str| settings.allow_protected.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
         let others: Vec<String> = PROTECTED.iter().filter(|name| !named(name)).map(|name| (*name).to_owned()).collect();
         let exempt = Guard::new(&settings.allow_protected, &others);
-        Self { known: HashMap::new(), hits: HashSet::new(), added: None, exempt, most: settings.hidden_names }
+        Self { known: HashMap::new(), hits: HashMap::new(), added: None, exempt, most: settings.hidden_names }
     }
 
     /// Every protected name in the roots and in what a setting adds.
     ///
     /// A name that was there before and is not found now may have been moved about while the scan passed by: another
-    /// command can do that on purpose. So it is looked for again before it is believed to be gone.
+    /// command can do that on purpose. It is believed to be gone if it exists nowhere any more, or if two passes saw
+    /// the same directories, none of which changed in between: at that moment everything was where they saw it.
     pub(crate) fn masks(&mut self, workspace: &Workspace, reach: &Reach) -> Result<Vec<Mask>> {
         if self.added.is_none() {
             self.added = Some(added(workspace, reach)?);
         }
-        let mut masks = self.pass(workspace)?;
-        for _ in 0..LOOKS {
-            let found: HashSet<Identity> = masks.iter().map(|mask| mask.identity).collect();
-            if self.hits.is_subset(&found) {
+        let mut seen = self.pass(workspace)?;
+        let mut looks = 0;
+        while self.misses_any(&seen.masks) {
+            looks += 1;
+            if looks > LOOKS {
+                return Err(too_quick());
+            }
+            std::thread::sleep(BETWEEN_PASSES);
+            let was_calm = seen.calm;
+            seen = self.pass(workspace)?;
+            if was_calm && seen.calm && same(&seen.before, &self.known) {
                 break;
             }
-            std::thread::sleep(Duration::from_millis(1));
-            masks = self.pass(workspace)?;
         }
-        self.hits = masks.iter().map(|mask| mask.identity).collect();
-        Ok(masks)
+        self.hits = self.held(&seen.masks);
+        Ok(seen.masks)
     }
 
-    fn pass(&mut self, workspace: &Workspace) -> Result<Vec<Mask>> {
+    /// Whether something that was found before is not there now, although it still exists.
+    fn misses_any(&self, masks: &[Mask]) -> bool {
+        let found: HashSet<Identity> = masks.iter().map(|mask| mask.identity).collect();
+        let exists = |handle: &Option<OwnedFd>| {
+            let links = handle.as_ref().and_then(|handle| rustix::fs::fstat(handle).ok()).map(|stat| stat.st_nlink);
+            links != Some(0)
+        };
+        self.hits.iter().any(|(identity, handle)| !found.contains(identity) && exists(handle))
+    }
+
+    /// A handle tells later whether a file still exists, under whatever name. Where there is none, it may exist.
+    fn held(&mut self, masks: &[Mask]) -> HashMap<Identity, Option<OwnedFd>> {
+        let hold = |mask: &Mask| {
+            let flags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+            let handle = rustix::fs::open(mask.path.as_c_str(), flags, Mode::empty()).ok()?;
+            rustix::fs::fstat(&handle).is_ok_and(|stat| identity(&stat) == mask.identity).then_some(handle)
+        };
+        let mut before = std::mem::take(&mut self.hits);
+        let known = |mask: &Mask| (mask.identity, before.remove(&mask.identity).flatten().or_else(|| hold(mask)));
+        masks.iter().map(known).collect()
+    }
+
+    fn pass(&mut self, workspace: &Workspace) -> Result<Seen> {
         let mut known = HashMap::with_capacity(self.known.len());
         let mut masks = Vec::new();
+        let mut calm = true;
         let passed_by = HashSet::new();
         let (added, looked_after) = self.added.as_ref().map_or((&[][..], &passed_by), |(added, set)| (added, set));
         let mut walk = Walk {
@@ -86,6 +118,7 @@ impl Scan {
             passed_by: &passed_by,
             exempt: &self.exempt,
             masks: &mut masks,
+            calm: &mut calm,
             most: self.most,
         };
         for root in workspace.roots() {
@@ -95,12 +128,28 @@ impl Scan {
         for added in added {
             walk.begin(added.handle.as_fd(), &added.path)?;
         }
-        self.known = known;
+        let before = std::mem::replace(&mut self.known, known);
         // A root may lie inside another.
         masks.sort_by(|a: &Mask, b| a.path.cmp(&b.path));
         masks.dedup_by(|a, b| a.path == b.path);
-        Ok(masks)
+        Ok(Seen { masks, before, calm })
     }
+}
+
+/// What one pass saw.
+struct Seen {
+    masks: Vec<Mask>,
+    /// The directories as the pass before saw them.
+    before: HashMap<Identity, Arc<Known>>,
+    /// Whether no directory had changed so recently that another change might not show.
+    calm: bool,
+}
+
+fn same(before: &HashMap<Identity, Arc<Known>>, now: &HashMap<Identity, Arc<Known>>) -> bool {
+    let unchanged = |(identity, known): (&Identity, &Arc<Known>)| {
+        before.get(identity).is_some_and(|before| before.stamp == known.stamp)
+    };
+    before.len() == now.len() && now.iter().all(unchanged)
 }
 
 /// The directories that a setting adds. The roots inside of them are looked through anyway; programs and toolchains are

@@ -137,6 +137,38 @@ fn a_directory_that_is_moved_about_is_not_missed() {
 }
 
 #[test]
+fn what_has_left_the_workspace_is_gone() {
+    let (directory, workspace) = tree();
+    let elsewhere = tempfile::tempdir_in(directory.path().parent().unwrap()).unwrap();
+    let mut scan = Scan::new(&ExecSettings::default());
+    found(&mut scan, &workspace);
+    std::fs::rename(directory.path().join(".env"), elsewhere.path().join(".env")).unwrap();
+    assert_eq!(found(&mut scan, &workspace), ["a/b/.git", "a/server.key"].map(PathBuf::from));
+}
+
+#[test]
+fn what_was_replaced_is_not_looked_for_in_a_workspace_that_never_rests() {
+    let (directory, workspace) = tree();
+    let mut scan = Scan::new(&ExecSettings::default());
+    found(&mut scan, &workspace);
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let found = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                std::fs::write(directory.path().join("plain/build.log"), "s").unwrap();
+                std::fs::remove_file(directory.path().join("plain/build.log")).unwrap();
+            }
+        });
+        std::fs::write(directory.path().join("new"), "s").unwrap();
+        std::fs::rename(directory.path().join("new"), directory.path().join(".env")).unwrap();
+        let masks = masks(&mut scan, &workspace);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        masks.map(|masks| masks.len())
+    });
+    assert_eq!(found.unwrap(), 3);
+}
+
+#[test]
 fn what_the_operator_allows_is_not_hidden() {
     let (_directory, workspace) = tree();
     let settings = ExecSettings { allow_protected: vec![".git".into(), "*.key".into()], ..Default::default() };

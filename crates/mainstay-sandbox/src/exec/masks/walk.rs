@@ -26,14 +26,14 @@ pub(super) const LOOKS: usize = 16;
 /// What is known of one directory.
 #[derive(Debug)]
 pub(super) struct Known {
-    stamp: Stamp,
+    pub(super) stamp: Stamp,
     subdirectories: Vec<OsString>,
     hits: Vec<(OsString, Identity, bool)>,
 }
 
 /// When a directory was changed: as long as it stays the same, so do its entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp {
+pub(super) struct Stamp {
     modified: (i64, i64),
     changed: (i64, i64),
 }
@@ -46,6 +46,7 @@ pub(super) struct Walk<'a> {
     pub(super) passed_by: &'a HashSet<Identity>,
     pub(super) exempt: &'a Guard,
     pub(super) masks: &'a mut Vec<Mask>,
+    pub(super) calm: &'a mut bool,
     pub(super) most: usize,
 }
 
@@ -92,16 +93,16 @@ impl Walk<'_> {
                 },
             };
             if self.enter(directory, path, &known, depth)? == Visit::Done {
-                if !is_recent(stamp) {
+                if is_recent(stamp) {
+                    *self.calm = false;
+                } else {
                     self.new.insert(identity, known);
                 }
                 return Ok(Visit::Done);
             }
             self.masks.truncate(before);
         }
-        Err(Error::unavailable(
-            "The workspace changes too quickly to hide protected names from a command; try again when it is calmer.",
-        ))
+        Err(too_quick())
     }
 
     fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &Known, depth: usize) -> Result<Visit> {
@@ -192,6 +193,12 @@ impl Walk<'_> {
         self.masks.push(Mask { path, identity, directory });
         Ok(())
     }
+}
+
+pub(super) fn too_quick() -> Error {
+    Error::unavailable(
+        "The workspace changes too quickly to hide protected names from a command; try again when it is calmer.",
+    )
 }
 
 fn facts(handle: BorrowedFd<'_>) -> rustix::io::Result<(Identity, Stamp)> {
