@@ -21,7 +21,7 @@ use crate::timing::{Timed, Timing};
 
 pub(crate) const RIPGREP: &str = "ripgrep";
 
-const PAGE: usize = 2000;
+const PAGE: usize = 10_000;
 /// What is searched for: a name for people, and the pattern.
 const PATTERNS: [(&str, &str); 3] =
     [("rare word", "quetzal"), ("common word", "lantern"), ("regex", r"\bfn [a-z]+_[0-9]{3}\(")];

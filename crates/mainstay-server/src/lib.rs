@@ -29,6 +29,8 @@ pub enum StartError {
         "refusing to listen on {0} without authentication: anybody on the network could use it. Listen on 127.0.0.1, or set [server.auth]"
     )]
     PublicWithoutAuth(std::net::SocketAddr),
+    #[error("standard output cannot be written to: {0}")]
+    Output(#[from] std::io::Error),
     #[error("cannot use the keys in {path}: {reason}")]
     Keys { path: String, reason: String },
     #[error("the schemas of the dialect mira cannot be used: {0}")]

@@ -3,7 +3,9 @@
 pub mod asking;
 pub mod events;
 mod id;
+mod json;
 pub mod jsonrpc;
 pub mod mira;
 
 pub use id::{Id, MAX_ID};
+pub use json::to_json;

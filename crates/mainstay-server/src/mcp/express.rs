@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use http::{HeaderMap, header};
 use mainstay_core::{Call, CancellationToken, Pace, Target};
-use mainstay_wire::MAX_ID;
+use mainstay_wire::{MAX_ID, to_json};
 use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -158,7 +158,7 @@ impl Plain {
     }
 
     /// Makes the call and writes the response.
-    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> serde_json::Result<Vec<u8>> {
+    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
         let Self { id, era, call, origin } = self;
         let name = call.request_id.clone();
         let result = match shared.engine.call(call, &origin.lane).await {
@@ -175,7 +175,7 @@ impl Plain {
             }
             Err(error) => Answer::Error { jsonrpc: "2.0", id: &id, error },
         };
-        serde_json::to_vec(&answer)
+        to_json(&answer)
     }
 }
 

@@ -1,8 +1,10 @@
 //! Standard input and output as lines, the same for every dialect: one message a line.
 
+use std::fs::File;
 use std::io::{BufRead, Read, Write};
-use std::sync::Arc;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_wire::jsonrpc::Refusal;
@@ -15,6 +17,9 @@ pub(super) const AHEAD: usize = 256;
 
 /// What tells the writer that nothing follows: the reader may still hold its end of the channel.
 const END: Vec<u8> = Vec::new();
+
+/// Lines that are shorter together are written together.
+const PIECE: usize = 64 * 1024;
 
 /// How long the last lines may take to leave.
 const LAST_WORDS: Duration = Duration::from_secs(5);
@@ -82,26 +87,37 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
 #[derive(Clone)]
 pub(super) struct Output {
     lines: mpsc::Sender<Vec<u8>>,
+    pipe: Arc<Pipe>,
     /// How many lines have been taken up for writing.
     taken: Arc<AtomicU64>,
     written: watch::Receiver<bool>,
 }
 
 impl Output {
-    pub(super) fn open() -> Self {
+    pub(super) fn open() -> std::io::Result<Self> {
         let (lines, to_client) = mpsc::channel(AHEAD);
         let (done, written) = watch::channel(false);
         let taken = Arc::<AtomicU64>::default();
-        let count = taken.clone();
+        let pipe = Arc::new(Pipe::open()?);
+        let (count, output) = (taken.clone(), pipe.clone());
         std::thread::spawn(move || {
-            write(to_client, &count);
+            let _ = output.write(to_client, &count);
             done.send_replace(true);
         });
-        Self { lines, taken, written }
+        Ok(Self { lines, pipe, taken, written })
     }
 
     pub(super) fn lines(&self) -> &mpsc::Sender<Vec<u8>> {
         &self.lines
+    }
+
+    /// Says something from a thread that may wait a little. False if nobody reads any more.
+    pub(super) fn say(&self, line: Vec<u8>) -> bool {
+        let nothing_waits = self.lines.capacity() == self.lines.max_capacity();
+        match if nothing_waits { self.pipe.write_at_once(line) } else { Err(line) } {
+            Ok(written) => written.is_ok(),
+            Err(line) => self.lines.blocking_send(line).is_ok(),
+        }
     }
 
     /// Waits until everything that was said has left, within reason: nobody may be reading.
@@ -141,24 +157,73 @@ fn hung_up() -> bool {
     poll(&mut asked, Some(&Timespec::default())).is_ok() && asked[0].revents().intersects(gone)
 }
 
-/// Writes what is there and flushes when nothing more is waiting.
-fn write(mut messages: mpsc::Receiver<Vec<u8>>, taken: &AtomicU64) {
-    let mut output = std::io::BufWriter::with_capacity(64 * 1024, std::io::stdout().lock());
-    while let Some(message) = messages.blocking_recv() {
-        let mut next = Some(message);
-        while let Some(message) = next {
-            taken.fetch_add(1, Ordering::Relaxed);
-            if message == END {
-                let _ = output.flush();
-                return;
-            }
-            if output.write_all(&message).and_then(|()| output.write_all(b"\n")).is_err() {
-                return;
-            }
-            next = messages.try_recv().ok();
-        }
-        if output.flush().is_err() {
-            return;
-        }
+/// Standard output without the library's buffer, which looks for the end of every line.
+struct Pipe {
+    output: Mutex<File>,
+    /// How much can be written to it without waiting as long as there is nothing in it; nothing if it is no pipe.
+    room: usize,
+}
+
+impl Pipe {
+    fn open() -> std::io::Result<Self> {
+        let output = std::io::stdout().as_fd().try_clone_to_owned()?;
+        let room = room(&output);
+        Ok(Self { output: Mutex::new(output.into()), room })
     }
+
+    fn lock(&self) -> MutexGuard<'_, File> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Spares a line the detour through the other thread if the reader has taken all there was; else gives it back.
+    fn write_at_once(&self, mut line: Vec<u8>) -> Result<std::io::Result<()>, Vec<u8>> {
+        let Ok(mut output) = self.output.try_lock() else { return Err(line) };
+        if line.len() >= self.room || rustix::io::ioctl_fionread(&*output) != Ok(0) {
+            return Err(line);
+        }
+        line.push(b'\n');
+        Ok(output.write_all(&line))
+    }
+
+    /// Writes line after line, those that wait together in one piece, to the last one.
+    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, taken: &AtomicU64) -> std::io::Result<()> {
+        let mut piece = Vec::with_capacity(PIECE);
+        while let Some(line) = lines.blocking_recv() {
+            let mut output = self.lock();
+            let mut next = Some(line);
+            while let Some(mut line) = next {
+                taken.fetch_add(1, Ordering::Relaxed);
+                if line == END {
+                    return output.write_all(&piece);
+                }
+                line.push(b'\n');
+                if piece.len() + line.len() > PIECE {
+                    output.write_all(&piece)?;
+                    piece.clear();
+                }
+                if line.len() > PIECE {
+                    output.write_all(&line)?;
+                } else {
+                    piece.extend_from_slice(&line);
+                }
+                next = lines.try_recv().ok();
+            }
+            output.write_all(&piece)?;
+            piece.clear();
+        }
+        Ok(())
+    }
+}
+
+/// Makes the pipe larger, if it is one: most replies then leave in one piece instead of waiting half-way for the reader.
+#[cfg(target_os = "linux")]
+fn room(output: &OwnedFd) -> usize {
+    const WANTED: usize = 1024 * 1024;
+    let size = rustix::pipe::fcntl_setpipe_size(output, WANTED).or_else(|_| rustix::pipe::fcntl_getpipe_size(output));
+    size.map_or(0, |size| size / 2)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn room(_output: &OwnedFd) -> usize {
+    0
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use mainstay_core::{Caller, CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
+use mainstay_wire::to_json;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
@@ -16,11 +17,16 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::lines::{AHEAD, CUT_OFF, Output, each_line};
-use crate::About;
 use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
+use crate::{About, StartError};
 
 /// Serves whoever started this process, until the end of input or until `stop`.
-pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, stop: CancellationToken) {
+pub(super) async fn serve(
+    engine: &Engine,
+    about: &About,
+    message_bytes: usize,
+    stop: CancellationToken,
+) -> Result<(), StartError> {
     let shared = Arc::new(Shared::new(engine.clone(), about));
     let piped = Piped {
         origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
@@ -28,7 +34,7 @@ pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, 
         ended: CancellationToken::new(),
     };
     let counter = Counter { shared: shared.clone(), piped: piped.clone(), runtime: Handle::current() };
-    let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds));
+    let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds))?;
     let mut abandoned = std::pin::pin!(lines.output.abandoned(lines.patience));
     loop {
         let handler = Handler::over_stdio(shared.clone(), piped.clone());
@@ -63,6 +69,7 @@ pub(super) async fn serve(engine: &Engine, about: &About, message_bytes: usize, 
         }
     }
     lines.output.clone().finish().await;
+    Ok(())
 }
 
 /// The two pipes, and which requests are still to be answered.
@@ -111,14 +118,14 @@ impl Open {
 
 impl Lines {
     /// Reading, too, has a thread of its own.
-    fn open(counter: Counter, limit: usize, patience: Duration) -> Self {
+    fn open(counter: Counter, limit: usize, patience: Duration) -> Result<Self, StartError> {
         let ended = counter.piped.ended.clone();
         let (to_server, incoming) = mpsc::channel(AHEAD);
-        let output = Output::open();
+        let output = Output::open()?;
         let open = Arc::new(Open { ids: Mutex::default(), count: watch::Sender::new(0) });
-        let (replies, asked) = (output.lines().clone(), open.clone());
+        let (replies, asked) = (output.clone(), open.clone());
         std::thread::spawn(move || read(limit, &counter, &to_server, &replies, &asked));
-        Self { incoming: Arc::new(incoming.into()), output, open, ended, patience, until: Arc::default() }
+        Ok(Self { incoming: Arc::new(incoming.into()), output, open, ended, patience, until: Arc::default() })
     }
 
     fn transport(&self) -> LineTransport {
@@ -142,7 +149,7 @@ fn read(
     limit: usize,
     counter: &Counter,
     to_server: &mpsc::Sender<ClientJsonRpcMessage>,
-    to_client: &mpsc::Sender<Vec<u8>>,
+    to_client: &Output,
     open: &Arc<Open>,
 ) {
     let mut initialized = false;
@@ -161,7 +168,7 @@ fn read(
                 to_server.blocking_send(message).is_ok()
             }
             Ok(None) => true,
-            Err(refusal) => to_client.blocking_send(refusal.to_json().into_bytes()).is_ok(),
+            Err(refusal) => to_client.say(refusal.to_json().into_bytes()),
         }
     });
 }
@@ -183,14 +190,14 @@ impl Counter {
     }
 
     /// Most such calls are done at the first look; one that is not goes on elsewhere. False if nobody reads any more.
-    fn serve(&self, plain: Plain, to_client: &mpsc::Sender<Vec<u8>>, open: &Arc<Open>) -> bool {
+    fn serve(&self, plain: Plain, to_client: &Output, open: &Arc<Open>) -> bool {
         let _runtime = self.runtime.enter();
         let (shared, id, cancel) = (self.shared.clone(), plain.id().clone(), plain.cancel().clone());
         let mut call = Box::pin(async move { plain.answer(&shared).await });
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.blocking_send(reply).is_ok()),
+            Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.say(reply)),
             Poll::Pending => {
-                let (to_client, open) = (to_client.clone(), open.clone());
+                let (to_client, open) = (to_client.lines().clone(), open.clone());
                 open.add(id.clone(), cancel);
                 self.runtime.spawn(async move {
                     let reply = call.await;
@@ -233,7 +240,7 @@ impl Transport<RoleServer> for LineTransport {
                 ServerJsonRpcMessage::Error(error) => error.id.clone(),
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
-            let sent = outgoing.send(serde_json::to_vec(&message)?).await;
+            let sent = outgoing.send(to_json(&message)?).await;
             if let Some(id) = answered {
                 open.remove(&id);
             }

@@ -17,7 +17,7 @@ use crate::mira::{Desk, Visit};
 
 pub(super) async fn serve(engine: &Engine, message_bytes: usize, stop: CancellationToken) -> Result<(), StartError> {
     let desk = Arc::new(Desk::new(engine.clone())?);
-    let output = Output::open();
+    let output = Output::open()?;
     let mut requests = read(message_bytes, output.lines().clone());
     let client = Client {
         origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },

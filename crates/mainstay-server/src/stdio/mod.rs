@@ -26,7 +26,6 @@ pub async fn serve_stdio(
 ) -> Result<(), StartError> {
     match dialect {
         Dialect::Mcp => mcp::serve(engine, about, message_bytes, stop).await,
-        Dialect::Mira => mira::serve(engine, message_bytes, stop).await?,
+        Dialect::Mira => mira::serve(engine, message_bytes, stop).await,
     }
-    Ok(())
 }

@@ -62,7 +62,7 @@ pub(crate) struct Args {
     show: Show,
     /// How many matches one page has at most; how many files, if no lines are shown.
     #[serde(default = "usual_limit")]
-    #[schemars(range(min = 1, max = 2000))]
+    #[schemars(range(min = 1, max = 10_000))]
     limit: usize,
     /// The `next_cursor` of the page before.
     cursor: Option<String>,

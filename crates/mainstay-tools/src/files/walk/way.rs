@@ -14,8 +14,12 @@ use super::{Catch as _, Harvest, Seen, Since, Stop, Unread, Visit, Walk};
 /// No directory further down is entered: each level holds a handle.
 pub(super) const DEEPEST: usize = 256;
 
-/// How many entries one thread takes at once.
+/// How many entries one thread takes at once, at most.
 const BATCH: usize = 64;
+
+/// A directory of few entries is cut into about so many pieces, each of them no smaller than a few: they may be large.
+const PIECES: usize = 8;
+const FEW: usize = 4;
 
 const MOST_THREADS: usize = 16;
 
@@ -154,6 +158,7 @@ impl<V: Visit> Way<'_, V> {
     fn split(&self, listing: Listing, key: &Key, kit: &mut V::Kit, stop: &Stop) -> Yield<V::Catch> {
         let Listing { directory, entries, rules, since, depth } = listing;
         let mut outcome = Yield::default();
+        let batch = (entries.len() / PIECES).clamp(FEW, BATCH);
         let mut run: Vec<Entry> = Vec::new();
         let mut run_key = 0;
         let mut trail = Trail::new(&directory);
@@ -181,7 +186,7 @@ impl<V: Visit> Way<'_, V> {
                 }
                 run.push(entry);
             }
-            if entered || (V::SHARED && run.len() >= BATCH) {
+            if entered || (V::SHARED && run.len() >= batch) {
                 end_run(&mut run, run_key, &mut outcome);
             }
             if let Some(name) = name {
