@@ -126,7 +126,12 @@ fn outcome_word(result: &Result<Outcome>) -> &'static str {
 fn log(entry: &AuditEntry, error: &Error) {
     let (request_id, target, kind) = (&entry.request_id, &entry.target, error.kind.as_str());
     if let Some(detail) = &error.detail {
-        tracing::error!(request_id, target, kind, detail, "call failed");
+        // What is the caller's to mend is no trouble of the operator's.
+        if matches!(error.kind, Kind::Internal | Kind::Unavailable) {
+            tracing::error!(request_id, target, kind, detail, "call failed");
+        } else {
+            tracing::info!(request_id, target, kind, detail, "call failed");
+        }
     } else {
         tracing::debug!(request_id, target, kind, reason = %error.public, "call refused");
     }
