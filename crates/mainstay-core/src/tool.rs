@@ -252,14 +252,21 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
-        Box::pin(async move {
-            // The schema comes from the same type, so what is left for serde to refuse are the limits a schema
-            // cannot say (a number past u64, a bad enum in a flattened struct).
-            let args = serde_json::from_value(args)
-                .map_err(|error| Error::invalid(format!("The arguments are not valid. {error}")))?;
-            self.tool.call(args, context).await?.into_reply()
-        })
+        Box::pin(async move { self.tool.call(read(args)?, context).await?.into_reply() })
     }
+}
+
+/// The schema comes from the same type, so what is left for serde to refuse are the limits a schema cannot say (a number
+/// past u64, a bad enum in a flattened struct). What it says then is about our types, and nothing for callers.
+fn read<T: DeserializeOwned>(mut args: Value) -> Result<T> {
+    schema::spell_integers(&mut args);
+    serde_json::from_value(args).map_err(|error| {
+        Error::invalid(
+            "The arguments do not fit this tool, although they have the shape of its schema. Look for a number that is \
+             too large, or for members that do not go together, and call it again.",
+        )
+        .with_detail(error)
+    })
 }
 
 /// Turns a typed tool into what a family's list holds. Fails only if its schema does not compile.
@@ -267,4 +274,52 @@ pub fn erase<T: Tool>(tool: T) -> Result<Arc<dyn AnyTool>> {
     let info = ToolInfo::of::<T>();
     let validator = Validator::new(&info.input_schema)?;
     Ok(Arc::new(Erased { tool, info, validator }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::Kind;
+
+    struct Double;
+
+    #[derive(serde::Deserialize, JsonSchema)]
+    struct Args {
+        count: u64,
+        #[serde(default)]
+        factor: f64,
+    }
+
+    impl Tool for Double {
+        const SPEC: Spec = Spec::new("test", "double", Effect::Reads);
+        type Args = Args;
+        type Output = Reply;
+
+        async fn call(&self, args: Args, _context: &Context) -> Result<Reply> {
+            Ok(Reply::structured(json!({ "count": args.count * 2, "factor": args.factor * 2.0 })))
+        }
+    }
+
+    async fn call(args: Value) -> Result<Value> {
+        let tool = erase(Double)?;
+        tool.check(&args)?;
+        tool.call(args, &Context::detached()).await.map(|reply| reply.structured.unwrap())
+    }
+
+    #[tokio::test]
+    async fn an_integer_may_be_spelled_as_a_fraction() {
+        assert_eq!(call(json!({"count": 50.0, "factor": 3.0})).await.unwrap(), json!({"count": 100, "factor": 6.0}));
+        assert_eq!(call(json!({"count": 50, "factor": 1.5})).await.unwrap(), json!({"count": 100, "factor": 3.0}));
+        assert_eq!(call(json!({"count": 50.5})).await.unwrap_err().kind, Kind::Invalid);
+    }
+
+    #[tokio::test]
+    async fn what_only_our_types_refuse_is_told_without_them() {
+        let refused = call(json!({"count": 1e30})).await.unwrap_err();
+        assert_eq!((refused.kind, refused.data), (Kind::Invalid, None));
+        assert!(refused.public.contains("too large") && !refused.public.contains("u64"), "{}", refused.public);
+        assert!(refused.detail.unwrap().contains("u64"));
+    }
 }

@@ -11,7 +11,7 @@ pub mod exec;
 
 pub use guard::{Guard, PROTECTED};
 pub use root::{
-    Content, Dir, Done, Entry, EntryKind, Expect, Facts, OpenFile, Place, Root, Spot, Step, Workspace, etag_of,
+    Content, Dir, Done, Entry, EntryKind, Expect, Facts, OpenFile, Place, Root, Spot, Staging, Step, Workspace, etag_of,
 };
 pub use settings::{FilesSettings, HardLinks, RootSettings};
 

@@ -41,6 +41,11 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())
 }
 
+/// The default of an argument that holds unless the caller says otherwise.
+fn yes() -> bool {
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

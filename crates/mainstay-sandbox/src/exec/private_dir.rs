@@ -7,8 +7,10 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, Stat};
+use rustix::fs::{FlockOperation, Mode, Stat};
 use rustix::io::Errno;
+
+use crate::root::DIRECTORY;
 
 /// A directory that is nobody else's, removed with everything in it.
 pub(crate) struct PrivateDir {
@@ -69,8 +71,7 @@ fn is_name(name: &str) -> bool {
 
 /// The lock on such a directory, unless it is somebody's, or not there, or no directory of this kind.
 fn take(path: &Path) -> io::Result<Option<OwnedFd>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = match rustix::fs::open(path, flags, Mode::empty()) {
+    let directory = match rustix::fs::open(path, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(None),
         other => other?,
     };

@@ -166,6 +166,8 @@ impl Reach {
             reach.grants.retain(|grant| grant.path != root.path());
             reach.grants.push(Grant { path: root.path().to_owned(), access, directory: true, origin: Origin::Root });
         }
+        let closed = |grant: &Grant| workspace.closed().iter().any(|closed| grant.path.starts_with(&closed.path));
+        reach.grants.retain(|grant| !closed(grant));
         reach.grants.sort_by(|a, b| a.path.cmp(&b.path));
         reach.search_path();
         reach
@@ -224,6 +226,12 @@ impl Reach {
             written.find(|outer| inner.path.starts_with(&outer.path)).map(|outer| outer.path.as_path())
         };
         read.find_map(|inner| Some((inner.path.as_path(), around(inner)?)))
+    }
+
+    /// What surrounds a true path closest of all that commands may reach.
+    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    pub(crate) fn around(&self, path: &Path) -> Option<&Grant> {
+        self.grants.iter().rev().find(|grant| path.starts_with(&grant.path))
     }
 
     /// Whether a true path lies in what commands may read, outside of the roots that they can change.

@@ -143,7 +143,7 @@ impl Sandbox {
         let identity = rustix::fs::fstat(directory.as_fd()).map_err(Error::internal)?;
         let search_path = reach.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, &inner.settings)?;
-        refuse_open_secrets(&inner.workspace, &inner.settings, ground)?;
+        refuse_open_secrets(&inner.workspace, reach, &inner.settings, ground)?;
         let masks = match scan {
             Some(mut scan) => scan.masks(&inner.workspace, reach)?,
             None => Vec::new(),
@@ -237,17 +237,19 @@ fn refusal(command: &Command, failure: Failure) -> Error {
 }
 
 /// The server's own files must not be in a command's reach. Where they cannot be hidden, there is no command.
-fn refuse_open_secrets(workspace: &Workspace, settings: &ExecSettings, ground: &Ground) -> Result<()> {
-    let closed = workspace.roots().iter().flat_map(|root| root.closed()).next();
-    match closed {
-        Some(path) if settings.sandbox != SandboxMode::Off && !ground.hides_names() => {
-            Err(Error::unavailable(format!(
-                "The server's own directory {} lies in the workspace, and without namespaces it cannot be hidden from a \
-             command; choose another with --data-dir.",
-                path.display()
-            )))
-        }
-        Some(_) | None => Ok(()),
+fn refuse_open_secrets(workspace: &Workspace, reach: &Reach, settings: &ExecSettings, ground: &Ground) -> Result<()> {
+    if settings.sandbox == SandboxMode::Off || ground.hides_names() {
+        return Ok(());
+    }
+    let mut closed = workspace.closed().iter();
+    match closed.find_map(|closed| Some((&closed.path, &reach.around(&closed.path)?.path))) {
+        Some((path, around)) => Err(Error::unavailable(format!(
+            "The server's own directory {} lies in {}, which commands may reach, and without namespaces it cannot be \
+             hidden from them; choose another with --data-dir.",
+            path.display(),
+            around.display()
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
 use mainstay_core::{Error, Kind, Result};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 use serde_json::json;
 
@@ -16,8 +16,8 @@ use super::fault::{self, About as _};
 use super::journal::{Journal, Record};
 use super::lock::Locked;
 use super::staged::{Staged, sync_directory, temporary_name};
-use super::trace::{Act, Trace};
-use super::{EntryKind, Facts, OpenFile, Place, Workspace, removal, walk};
+use super::trace::{Act, Trace, Where};
+use super::{DIRECTORY, EntryKind, Facts, OpenFile, Place, Workspace, removal, walk};
 
 /// What a file is to hold.
 #[derive(Debug)]
@@ -394,12 +394,11 @@ impl Ready {
     }
 
     fn leave_trace(&mut self) {
-        let at = |place: &Place| super::trace::Where { root: place.root.path.clone(), names: place.names.clone() };
         self.trace = Some(Trace {
             act: self.act,
-            at: at(&self.place),
+            at: Where::of(&self.place),
             name: self.place.name.clone(),
-            to: self.to.as_ref().map(|to| (at(to), to.name.clone())),
+            to: self.to.as_ref().map(|to| (Where::of(to), to.name.clone())),
             backup: temporary_name(".old"),
             temporary: temporary_name(".new"),
             was: self.found.map(|facts| facts.identity),
@@ -440,8 +439,7 @@ fn keep(directory: &OwnedFd, name: &OsStr, backup: &OsStr) -> rustix::io::Result
 pub(super) fn make_directory(directory: &OwnedFd, name: &OsStr, mode: Option<u32>) -> rustix::io::Result<()> {
     rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o777))?;
     if let Some(mode) = mode {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let made = rustix::fs::openat(directory, name, flags, Mode::empty())?;
+        let made = rustix::fs::openat(directory, name, DIRECTORY, Mode::empty())?;
         let wanted = std::os::unix::fs::PermissionsExt::from_mode(mode);
         let set = std::fs::File::from(made).set_permissions(wanted);
         set.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

@@ -45,13 +45,22 @@ impl Journal {
     }
 
     pub(super) fn begin(&self, traces: &[&Trace]) -> Result<Record> {
-        self.write(traces).map_err(|error| {
+        self.write(traces, BEGUN)
+    }
+
+    /// A record of what is to be cleared away whatever happens.
+    pub(super) fn doom(&self, trace: &Trace) -> Result<Record> {
+        self.write(&[trace], DONE)
+    }
+
+    fn write(&self, traces: &[&Trace], state: &str) -> Result<Record> {
+        self.try_write(traces, state).map_err(|error| {
             Error::unavailable("The journal of changes cannot be written; nothing was changed.").with_detail(error)
         })
     }
 
-    fn write(&self, traces: &[&Trace]) -> std::io::Result<Record> {
-        let path = self.directory.join(new_id()).with_extension(BEGUN);
+    fn try_write(&self, traces: &[&Trace], state: &str) -> std::io::Result<Record> {
+        let path = self.directory.join(new_id()).with_extension(state);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         file.write_all(&serde_json::to_vec(traces)?)?;
@@ -63,13 +72,14 @@ impl Journal {
     /// Looks after what dead processes left. What belongs to another workspace is left for that one's server.
     pub(super) fn recover(&self, workspace: &Workspace) {
         let Ok(entries) = std::fs::read_dir(&self.directory) else { return };
-        for entry in entries.flatten() {
-            let path = entry.path();
-            if !path.extension().is_some_and(|extension| extension == BEGUN || extension == DONE) {
-                continue;
-            }
-            if let Err(error) = recover_one(workspace, &path) {
-                tracing::warn!(%error, record = %path.display(), "an unfinished change could not be looked after");
+        let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        // What is undone may be put back under a name that is to be cleared away.
+        for state in [BEGUN, DONE] {
+            let of_state = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == state);
+            for path in paths.iter().filter(of_state) {
+                if let Err(error) = recover_one(workspace, path) {
+                    tracing::warn!(%error, record = %path.display(), "an unfinished change could not be looked after");
+                }
             }
         }
     }

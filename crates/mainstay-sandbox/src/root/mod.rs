@@ -10,6 +10,7 @@ mod lock;
 mod place;
 mod removal;
 mod staged;
+mod staging;
 mod trace;
 mod walk;
 
@@ -27,6 +28,7 @@ pub use change::{Content, Done, Expect, Step};
 pub use dir::{Dir, Entry, EntryKind};
 pub use file::{Facts, OpenFile, etag_of};
 pub use place::Place;
+pub use staging::Staging;
 
 use crate::settings::{FilesSettings, HardLinks};
 use crate::{Guard, root::file::EtagCache};
@@ -34,6 +36,10 @@ use fault::outside;
 
 /// The longest path that is looked at.
 const LONGEST: usize = 4096;
+
+/// How a directory is opened by its own name: what a link leads to is not meant.
+pub(crate) const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// The most directories above anything that is reached: each is held open while a path is walked.
 const DEEPEST: usize = 256;
@@ -43,6 +49,26 @@ const DEEPEST: usize = 256;
 pub struct Workspace {
     roots: Arc<[Arc<Root>]>,
     journal: Option<Arc<journal::Journal>>,
+    closed: Arc<Vec<Closed>>,
+}
+
+/// A directory of the server's own files: neither for callers nor for commands, wherever it lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Closed {
+    pub(crate) path: PathBuf,
+    #[cfg_attr(
+        any(not(target_os = "linux"), mainstay_elsewhere),
+        expect(dead_code, reason = "nothing is hidden from commands there")
+    )]
+    identity: Identity,
+}
+
+#[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+impl Closed {
+    /// What it is, whatever it is called by now.
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        (self.identity.device, self.identity.inode)
+    }
 }
 
 /// One directory tree, held by a handle from start to end: what happens to its name does not matter any more.
@@ -59,8 +85,6 @@ pub struct Root {
     hard_links: HardLinks,
     /// Directories inside this one that have rules of their own.
     inner: Vec<(Identity, Rule)>,
-    /// Where the closed ones are.
-    closed: Vec<PathBuf>,
     etags: Arc<EtagCache>,
 }
 
@@ -132,10 +156,10 @@ impl Workspace {
             let beneath = inside.iter().filter(|(path, id, _)| *id != root.identity && path.starts_with(&root.path));
             root.inner = beneath.map(|(_, id, read_only)| (*id, Rule::read_only(*read_only))).collect();
         }
-        Ok(Self { roots: roots.into_iter().map(Arc::new).collect(), journal: None })
+        Ok(Self { roots: roots.into_iter().map(Arc::new).collect(), journal: None, closed: Arc::default() })
     }
 
-    /// Closes a directory to callers, wherever in the roots it lies: the server's own files are in it.
+    /// Closes a directory to callers and commands, wherever it lies: the server's own files are in it.
     pub fn closing(mut self, directory: &Path) -> Result<Self> {
         let closed = Root::open(directory, true, Guard::default(), HardLinks::Allow, Arc::default())?;
         let Some(roots) = Arc::get_mut(&mut self.roots) else {
@@ -152,9 +176,9 @@ impl Workspace {
             }
             if closed.path.starts_with(&root.path) {
                 root.inner.push((closed.identity, Rule::Closed));
-                root.closed.push(closed.path.clone());
             }
         }
+        Arc::make_mut(&mut self.closed).push(Closed { path: closed.path, identity: closed.identity });
         Ok(self)
     }
 
@@ -168,6 +192,10 @@ impl Workspace {
 
     pub fn roots(&self) -> &[Arc<Root>] {
         &self.roots
+    }
+
+    pub(crate) fn closed(&self) -> &[Closed] {
+        &self.closed
     }
 
     /// Reads a caller's path: relative to the workspace, or absolute and beneath one of the roots. The text only picks
@@ -220,8 +248,7 @@ impl Root {
             Error::unavailable(format!("The directory {} cannot be used: {reason}.", path.display()))
         };
         let real = std::fs::canonicalize(path).map_err(|error| cannot(&error))?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        let handle = rustix::fs::open(&real, flags, Mode::empty()).map_err(|error| cannot(&error))?;
+        let handle = rustix::fs::open(&real, DIRECTORY, Mode::empty()).map_err(|error| cannot(&error))?;
         let identity = Identity::of(handle.as_fd()).map_err(|error| cannot(&error))?;
         let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Ok(Self {
@@ -234,7 +261,6 @@ impl Root {
             guard,
             hard_links,
             inner: Vec::new(),
-            closed: Vec::new(),
             etags,
         })
     }
@@ -250,17 +276,6 @@ impl Root {
 
     pub fn read_only(&self) -> bool {
         self.read_only
-    }
-
-    /// Directories in it that are not for callers, nor for commands.
-    pub fn closed(&self) -> &[PathBuf] {
-        &self.closed
-    }
-
-    /// Whether a directory is one of them, by what it is and not by its name.
-    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
-    pub(crate) fn is_closed(&self, device: u64, inode: u64) -> bool {
-        self.rule(Identity { device, inode }) == Some(Rule::Closed)
     }
 
     fn rule(&self, identity: Identity) -> Option<Rule> {

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::fault::{self, About as _};
 use super::walk::{self, Links, Walked};
-use super::{Facts, OpenFile, Root, Spot, Workspace};
+use super::{DIRECTORY, Facts, OpenFile, Root, Spot, Workspace};
 
 #[derive(Debug)]
 pub struct Place {
@@ -97,8 +97,7 @@ impl Place {
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(fault::of(errno, &self.shown)),
             }
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let deeper = rustix::fs::openat(&self.directory, &name, flags, Mode::empty()).about(&self.shown)?;
+            let deeper = rustix::fs::openat(&self.directory, &name, DIRECTORY, Mode::empty()).about(&self.shown)?;
             // The new entry has to last as long as what will be written beneath it.
             super::staged::sync_directory(&self.directory, &self.shown)?;
             self.directory = deeper;

@@ -5,19 +5,18 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 
 use mainstay_core::Result;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode};
 
 use super::fault::{self, About as _};
 use super::staged::temporary_name;
-use super::{Dir, EntryKind, Identity, Place};
+use super::{DIRECTORY, Dir, EntryKind, Identity, Place};
 
 /// Deeper directories are brought up first: there is a limit to how many can be open.
 const DEEPEST: usize = 64;
 
 /// A tree with something protected in it is not removed.
 pub(super) fn refuse_protected(place: &Place) -> Result<()> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(&place.directory, &place.name, flags, Mode::empty()).about(place.shown())?;
+    let fd = open(&place.directory, &place.name).about(place.shown())?;
     let mut names = place.names.clone();
     names.push(place.name.clone());
     inspect(&Dir::new(&place.workspace, &place.root, &fd, names)?, place)
@@ -107,6 +106,5 @@ fn list(directory: &OwnedFd) -> rustix::io::Result<Vec<(OsString, FileType)>> {
 }
 
 fn open(directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::openat(directory.as_fd(), name, flags, Mode::empty())
+    rustix::fs::openat(directory.as_fd(), name, DIRECTORY, Mode::empty())
 }

@@ -9,7 +9,8 @@ use rustix::fs::AtFlags;
 use serde::{Deserialize, Serialize};
 
 use super::change::{make_directory, rename_new};
-use super::{Identity, removal};
+use super::staged::temporary_name;
+use super::{Identity, Place, removal};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Act {
@@ -45,7 +46,30 @@ pub(super) struct Trace {
     pub(super) mode: Option<u32>,
 }
 
+impl Where {
+    pub(super) fn of(place: &Place) -> Self {
+        Self { root: place.root.path.clone(), names: place.names.clone() }
+    }
+}
+
 impl Trace {
+    /// Of something that nobody misses: it has the backup's name and no other.
+    pub(super) fn of_leftover(at: Where) -> Self {
+        let backup = temporary_name(".old");
+        Self {
+            act: Act::Remove,
+            at,
+            name: backup.clone(),
+            to: None,
+            backup,
+            temporary: temporary_name(".new"),
+            was: None,
+            new: None,
+            tag: None,
+            mode: None,
+        }
+    }
+
     /// Puts back what was there. It only ever touches what this change made, so it may be done twice, and done when
     /// the step was never taken.
     pub(super) fn undo(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {

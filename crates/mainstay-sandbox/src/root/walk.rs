@@ -274,8 +274,7 @@ fn touch(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(Option<
     if FileType::from_raw_mode(seen.st_mode) != FileType::Directory {
         return Ok((None, seen));
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    match rustix::fs::openat(directory, name, flags, Mode::empty()) {
+    match rustix::fs::openat(directory, name, super::DIRECTORY, Mode::empty()) {
         Ok(handle) => {
             let stat = rustix::fs::fstat(&handle)?;
             Ok((Some(handle), stat))

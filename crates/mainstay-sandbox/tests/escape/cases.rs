@@ -216,6 +216,39 @@ async fn protected_names_are_hidden_in_what_the_operator_adds_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_servers_own_directory_is_hidden_in_what_the_operator_adds_or_nothing_is_run() {
+    let base = tempfile::Builder::new().prefix("own-").tempdir_in("/var/tmp").unwrap();
+    let home = base.path().canonicalize().unwrap().join("home");
+    let own = home.join("share/own");
+    for directory in [base.path().join("workspace"), own.clone()] {
+        std::fs::create_dir_all(directory).unwrap();
+    }
+    std::fs::write(own.join("key"), attacks::SECRET).unwrap();
+    std::fs::write(home.join("share/plain.txt"), "plain;").unwrap();
+    let workspace = Workspace::open(&base.path().join("workspace"), &FilesSettings::default()).unwrap();
+    let workspace = workspace.closing(&own).unwrap();
+    let cat = |path: &std::path::Path| {
+        let args = vec![home.join("share/plain.txt").to_str().unwrap().to_owned(), path.to_str().unwrap().to_owned()];
+        Command { program: "cat".into(), args, ..Command::default() }
+    };
+    let around = [
+        ExecSettings { home: Some(home.clone()), ..Default::default() },
+        ExecSettings { read: vec![home.clone(), own.clone()], ..Default::default() },
+        ExecSettings { write: vec![home.clone()], read: vec![own.join("key")], ..Default::default() },
+    ];
+    for settings in around {
+        let whole = Sandbox::new(workspace.clone(), settings.clone());
+        let finished = whole.run(&cat(&own.join("key")), None, Duration::from_secs(20), None).await.unwrap();
+        assert_eq!(finished.stdout.text, "plain;", "{settings:?}");
+        let alone = Sandbox::without_namespaces(workspace.clone(), settings.clone());
+        let refused = alone.start(&cat(&own.join("key"))).await.err().unwrap();
+        assert!(refused.kind == Kind::Unavailable && refused.public.contains("--data-dir"), "{refused:?}");
+    }
+    let elsewhere = Sandbox::without_namespaces(workspace, ExecSettings::default());
+    assert!(elsewhere.start(&Command { program: "true".into(), ..Command::default() }).await.is_ok());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_read_only_root_in_a_writable_one_stays_so_or_nothing_is_run() {
     let base = tempfile::Builder::new().prefix("nested-").tempdir_in("/var/tmp").unwrap();
     let inner = base.path().join("inner");

@@ -1,10 +1,12 @@
 //! kill -9 in the middle of changes: what is there afterwards is the old or the new, whole.
 
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use mainstay_sandbox::{Content, Expect, FilesSettings, Step, Workspace, etag_of};
+use mainstay_sandbox::{Content, EntryKind, Expect, FilesSettings, Step, Workspace, etag_of};
+use serde_json::json;
 
 const ROUNDS: usize = 30;
 const PAIRS: usize = 3;
@@ -52,6 +54,75 @@ fn writer() {
     }
 }
 
+/// Not a test of its own either.
+#[test]
+fn copier() {
+    let Some(base) = std::env::var_os(WRITER) else { return };
+    let workspace = open(base.as_ref());
+    for round in 0u64.. {
+        let to = workspace.find("new/copy").unwrap().place().unwrap();
+        let staging = workspace.staging(&to).unwrap();
+        let spot = |path: &str| staging.spot(path.as_ref());
+        workspace.commit(vec![Step::MakeDirectory { place: spot("").place().unwrap(), mode: None }]).unwrap();
+        for name in ["a", "b/c"] {
+            let (place, content) = (spot(name).place().unwrap(), Content::Bytes(content(round, 1000).into()));
+            workspace.commit(vec![Step::Put { place, content, expect: Expect::Nothing, mode: None }]).unwrap();
+        }
+        let moved = Step::Move { from: spot("").entry().unwrap(), to, expect: Expect::Nothing };
+        workspace.commit(vec![moved, put(&workspace, "log", content(round, 1000))]).unwrap();
+        drop(staging);
+        let place = workspace.find("new").unwrap().entry().unwrap();
+        let (kind, recursive) = (EntryKind::Directory, true);
+        workspace.commit(vec![Step::Remove { place, expect: Expect::Anything, kind, recursive }]).unwrap();
+        println!("{round}");
+    }
+}
+
+/// Starts one of the above and kills it at some point after it has begun, a different one every time.
+fn kill(name: &str, base: &Path, round: usize) {
+    let mut writer = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name, "--nocapture"])
+        .env(WRITER, base)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let begun = lines.by_ref().map(Result::unwrap).find(|line| line.parse::<u64>().is_ok());
+    assert!(begun.is_some(), "the writer did not write");
+    for _ in 0..round % 3 {
+        lines.next();
+    }
+    std::thread::sleep(std::time::Duration::from_micros(u64::try_from(round).unwrap() * 173 % 2000));
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+}
+
+fn records(base: &Path) -> usize {
+    let records = std::fs::read_dir(base.join("journal")).unwrap().flatten().map(|entry| entry.path());
+    records.filter(|path| path.extension().unwrap() != "lock").count()
+}
+
+#[test]
+fn a_killed_copy_of_a_directory_leaves_all_of_it_or_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    let inside = base.join("ws");
+    std::fs::create_dir(&inside).unwrap();
+    for round in 0..ROUNDS {
+        kill("killed::copier", &base, round);
+        let _recovered = open(&base);
+        let names: Vec<_> = std::fs::read_dir(&inside).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(names.iter().all(|name| name == "new" || name == "log"), "round {round}: {names:?}");
+        let read = |path: &str| std::fs::read_to_string(inside.join(path)).unwrap();
+        assert!(whole(&read("log")), "round {round}");
+        if inside.join("new/copy").exists() {
+            assert!(whole(&read("new/copy/a")) && whole(&read("new/copy/b/c")), "round {round}");
+        }
+        let _ = std::fs::remove_dir_all(inside.join("new"));
+        assert_eq!(records(&base), 0, "round {round}");
+    }
+}
+
 #[test]
 fn a_killed_writer_leaves_every_file_whole_and_every_change_made_or_not_made() {
     let directory = tempfile::tempdir().unwrap();
@@ -60,22 +131,7 @@ fn a_killed_writer_leaves_every_file_whole_and_every_change_made_or_not_made() {
     std::fs::create_dir_all(inside.join("moves")).unwrap();
     std::fs::write(inside.join("moves/a"), content(0, 1000)).unwrap();
     for round in 0..ROUNDS {
-        let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::writer", "--nocapture"])
-            .env(WRITER, &base)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        // It is killed at some point after it has begun, a different one every time.
-        let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines();
-        let begun = lines.by_ref().map(Result::unwrap).find(|line| line.parse::<u64>().is_ok());
-        assert!(begun.is_some(), "the writer did not write");
-        for _ in 0..round % 3 {
-            lines.next();
-        }
-        std::thread::sleep(std::time::Duration::from_micros(u64::try_from(round).unwrap() * 173 % 2000));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
+        kill("killed::writer", &base, round);
         let _recovered = open(&base);
         let read = |path: &str| std::fs::read_to_string(inside.join(path)).unwrap();
         assert!(whole(&read("single")), "round {round}");
@@ -91,9 +147,50 @@ fn a_killed_writer_leaves_every_file_whole_and_every_change_made_or_not_made() {
                 std::fs::read_dir(inside.join(format!("dir{n}"))).unwrap().flatten().map(|e| e.file_name()).collect();
             assert_eq!(names, ["pair"], "round {round}: something was left over");
         }
-        let records = std::fs::read_dir(base.join("journal")).unwrap().flatten().map(|entry| entry.path());
-        assert_eq!(records.filter(|path| path.extension().unwrap() != "lock").count(), 0, "round {round}");
+        assert_eq!(records(&base), 0, "round {round}");
     }
+}
+
+fn name(name: &str) -> serde_json::Value {
+    json!({ "Unix": name.as_bytes() })
+}
+
+/// What a record says of one step in the workspace.
+fn trace(base: &Path, act: &str, target: &str, backup: &str) -> serde_json::Value {
+    json!({
+        "act": act,
+        "at": {"root": base.join("ws"), "names": []},
+        "name": name(target),
+        "to": null,
+        "backup": name(backup),
+        "temporary": name(&format!(".mainstay-{:032}.new", 0)),
+        "was": null,
+        "new": null,
+        "tag": null,
+        "mode": null,
+    })
+}
+
+#[test]
+fn a_copy_that_was_moved_back_because_its_change_was_cut_off_is_cleared_away() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    std::fs::create_dir_all(base.join("journal")).unwrap();
+    // In whichever order they are found.
+    for number in 0..16 {
+        let (staged, copy) = (format!(".mainstay-{number:032}.old"), format!("copy{number}"));
+        std::fs::create_dir_all(base.join("ws").join(&copy).join("deep")).unwrap();
+        let facts = std::fs::metadata(base.join("ws").join(&copy)).unwrap();
+        let mut moved = trace(&base, "Move", &staged, ".mainstay-x.old");
+        moved["to"] = json!([moved["at"], name(&copy)]);
+        moved["new"] = json!({"device": facts.dev(), "inode": facts.ino()});
+        std::fs::write(base.join(format!("journal/{number}.begun")), json!([moved]).to_string()).unwrap();
+        let leftover = json!([trace(&base, "Remove", &staged, &staged)]);
+        std::fs::write(base.join(format!("journal/{number}.done")), leftover.to_string()).unwrap();
+    }
+    open(&base);
+    assert_eq!(std::fs::read_dir(base.join("ws")).unwrap().count(), 0);
+    assert_eq!(records(&base), 0);
 }
 
 #[test]
@@ -103,24 +200,12 @@ fn a_record_that_no_server_made_is_not_obeyed() {
     std::fs::create_dir_all(base.join("ws/.git")).unwrap();
     std::fs::create_dir_all(base.join("victim/deep")).unwrap();
     std::fs::create_dir_all(base.join("journal")).unwrap();
-    let name = |name: &str| serde_json::json!({ "Unix": name.as_bytes() });
-    let (old, new) = (format!(".mainstay-{:032}.old", 0), format!(".mainstay-{:032}.new", 0));
+    let old = format!(".mainstay-{:032}.old", 0);
     let made_up = [("x", "../victim"), ("../victim", old.as_str()), (".git", old.as_str())];
     for (number, (target, backup)) in made_up.into_iter().enumerate() {
         for end in ["done", "begun"] {
-            let record = serde_json::json!([{
-                "act": "Remove",
-                "at": {"root": base.join("ws"), "names": []},
-                "name": name(target),
-                "to": null,
-                "backup": name(backup),
-                "temporary": name(&new),
-                "was": null,
-                "new": null,
-                "tag": null,
-                "mode": null,
-            }]);
-            std::fs::write(base.join(format!("journal/{number}.{end}")), record.to_string()).unwrap();
+            let record = trace(&base, "Remove", target, backup);
+            std::fs::write(base.join(format!("journal/{number}.{end}")), json!([record]).to_string()).unwrap();
         }
     }
     open(&base);

@@ -1,5 +1,6 @@
 //! Commands in the workspace: run to their end, or kept as sessions that are written to and read from.
 
+mod asked;
 mod kill;
 mod list;
 mod read;

@@ -1,6 +1,5 @@
 //! `exec_run`: a command, from its start to its end.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -10,24 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, interval_at};
 
-use super::allow_shell;
+use super::asked::Asked;
 
 pub(crate) struct Run(pub(crate) Sandbox);
 
 #[derive(Deserialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the contract calls the arguments of a command args")]
 pub(crate) struct Args {
-    /// The program: a name in the search path, or a path in the workspace. With shell: true a whole command line.
-    command: String,
-    /// Its arguments, each as it is: nothing in them is special. With shell: true they are $1, $2 …
-    #[serde(default)]
-    args: Vec<String>,
-    /// The directory to run it in, relative to the workspace.
-    #[serde(default)]
-    cwd: Option<String>,
-    /// Variables to set. Those that decide which code runs (PATH, LD_*, GIT_* …) are refused.
-    #[serde(default)]
-    env: BTreeMap<String, String>,
+    #[serde(flatten)]
+    asked: Asked,
     /// When to end it, with everything it has started.
     #[serde(default = "minute")]
     #[schemars(range(min = 1000, max = 600_000))]
@@ -35,9 +24,6 @@ pub(crate) struct Args {
     /// Text for its standard input; without it there is nothing to read.
     #[serde(default)]
     stdin: Option<String>,
-    /// Run the command as a command line of /bin/sh.
-    #[serde(default)]
-    shell: bool,
     /// Send output as it appears, besides the result at the end.
     #[serde(default)]
     stream: bool,
@@ -110,16 +96,8 @@ impl Tool for Run {
     type Output = Told<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
-        allow_shell(args.shell, self.0.settings().shell, &context.caller)?;
-        let command = Command {
-            program: args.command,
-            args: args.args,
-            cwd: args.cwd,
-            env: args.env,
-            shell: args.shell,
-            piped: args.stdin.is_some(),
-            terminal: None,
-        };
+        let command = args.asked.command(self.0.settings().shell, &context.caller)?;
+        let command = Command { piped: args.stdin.is_some(), ..command };
         let streaming = Streaming(context);
         let listener: Option<&dyn Listener> = if args.stream { Some(&streaming) } else { None };
         let limit = Duration::from_millis(args.timeout_ms);

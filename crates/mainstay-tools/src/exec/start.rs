@@ -1,6 +1,5 @@
 //! `exec_start`: begins a command that runs on.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use mainstay_sandbox::exec::{Command, Protections, Sandbox, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::allow_shell;
+use super::asked::Asked;
 use super::session::{Session, Span};
 use super::sessions::Sessions;
 
@@ -19,24 +18,11 @@ pub(crate) struct Start {
 }
 
 #[derive(Deserialize, JsonSchema)]
-#[expect(clippy::struct_field_names, reason = "the contract calls the arguments of a command args")]
 pub(crate) struct Args {
-    /// The program: a name in the search path, or a path in the workspace. With shell: true a whole command line.
-    command: String,
-    /// Its arguments, each as it is. With shell: true they are $1, $2 …
-    #[serde(default)]
-    args: Vec<String>,
-    /// The directory to run it in, relative to the workspace.
-    #[serde(default)]
-    cwd: Option<String>,
-    /// Variables to set. Those that decide which code runs (PATH, LD_*, GIT_* …) are refused.
-    #[serde(default)]
-    env: BTreeMap<String, String>,
-    /// Run the command as a command line of /bin/sh.
-    #[serde(default)]
-    shell: bool,
+    #[serde(flatten)]
+    asked: Asked,
     /// Give it a terminal. Without one it has a pipe for its input, and its output and errors come as one stream.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::yes")]
     terminal: bool,
     #[serde(default = "rows")]
     #[schemars(range(min = 1, max = 1000))]
@@ -48,10 +34,6 @@ pub(crate) struct Args {
     #[serde(default)]
     #[schemars(range(min = 1, max = 604_800))]
     lifetime_seconds: Option<u64>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn rows() -> u16 {
@@ -84,20 +66,12 @@ impl Tool for Start {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        allow_shell(args.shell, self.sandbox.settings().shell, &context.caller)?;
+        let command = args.asked.command(self.sandbox.settings().shell, &context.caller)?;
         let owner = context.caller.principal.clone();
         self.sessions.make_room(&owner)?;
         let size = Size { rows: args.rows, columns: args.columns };
-        let program = if args.shell { "sh".to_owned() } else { args.command.clone() };
-        let command = Command {
-            program: args.command,
-            args: args.args,
-            cwd: args.cwd,
-            env: args.env,
-            shell: args.shell,
-            piped: !args.terminal,
-            terminal: args.terminal.then_some(size),
-        };
+        let program = if command.shell { "sh".to_owned() } else { command.program.clone() };
+        let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;
         let settings = self.sessions.settings();
         let span = Span {

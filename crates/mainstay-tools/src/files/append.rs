@@ -1,33 +1,25 @@
 //! `files_append`: more at the end of a file.
 
-use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{Expect, Workspace, etag_of};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_sandbox::{Expect, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
+use super::asked::Asked;
 use super::content::{self, Encoding};
 use super::outcome::{Shown, What};
 use super::plan::{Meant, Now, Plan, WHOLE, missing, too_large};
-use super::{Desk, blocking};
 
 /// Others may append to the same file at the same time; each time one of them is done.
 const ATTEMPTS: usize = 100;
 
 pub(crate) struct Append(pub(crate) Desk);
 
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; return the unified diff of what would be changed.
-    #[serde(default)]
-    dry_run: bool,
-}
-
 /// Adds content at the end of a file.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The file.
     path: String,
     /// What is added, as text and exactly as it is: no newline is added before or after it.
@@ -37,15 +29,11 @@ pub(super) struct Change {
     #[serde(default)]
     content_base64: Option<String>,
     /// Make the file if it is not there.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::yes")]
     create: bool,
     /// Append only if this is the file's etag.
     #[serde(default)]
     etag: Option<String>,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Change {
@@ -103,43 +91,35 @@ impl Tool for Append {
         tags: &["fs"],
         ..Spec::new("files", "append", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let (workspace, cancel) = (self.0.workspace.clone(), context.cancel.clone());
-        blocking(move || {
-            let mut attempts = 1;
-            loop {
-                match append(&workspace, &cancel, args.change.clone(), args.dry_run) {
-                    // Who named an etag wants to know; everybody else wants it at the end, wherever that is by now.
-                    Err(error) if retries(&error, &args.change) && attempts < ATTEMPTS => attempts += 1,
-                    result => return result,
-                }
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
+        let mut attempts = 1;
+        let mut report = loop {
+            let change = args.change.clone();
+            match self.0.change(context, args.dry_run, Shown::Not, |plan| change.plan(plan)).await {
+                Ok(((), report)) => break report,
+                // Who named an etag wants to know; everybody else wants it at the end, wherever that is by now.
+                Err(error) if retries(&error, &args.change) && attempts < ATTEMPTS => attempts += 1,
+                Err(error) => return Err(error),
             }
+        };
+        let changed = report.take_one()?;
+        Ok(Output {
+            path: changed.path,
+            size: changed.size.unwrap_or(0),
+            etag: changed.etag,
+            mtime: changed.mtime,
+            created: changed.what == What::Created,
+            dry_run: report.dry_run,
+            diff: report.diff,
         })
-        .await
     }
 }
 
 fn retries(error: &Error, change: &Change) -> bool {
     error.kind == Kind::Conflict && change.etag.is_none()
-}
-
-fn append(workspace: &Workspace, cancel: &CancellationToken, change: Change, dry_run: bool) -> Result<Output> {
-    let mut plan = Plan::new(workspace, cancel);
-    change.plan(&mut plan)?;
-    let report = plan.finish(dry_run, Shown::Not)?;
-    let changed = report.changes.into_iter().next().ok_or_else(|| Error::internal("nothing was appended"))?;
-    Ok(Output {
-        path: changed.path,
-        size: changed.size.unwrap_or(0),
-        etag: changed.etag,
-        mtime: changed.mtime,
-        created: changed.what == What::Created,
-        dry_run: report.dry_run,
-        diff: report.diff,
-    })
 }
 
 #[cfg(test)]

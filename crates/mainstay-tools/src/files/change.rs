@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::outcome::{Report, Shown};
 use super::plan::{Plan, alive};
-use super::{Desk, append, blocking, copy, delete, edit, mkdir, rename, write};
+use super::{Desk, append, copy, delete, edit, mkdir, rename, write};
 
 pub(crate) struct Change(pub(crate) Desk);
 
@@ -64,15 +64,14 @@ impl Tool for Change {
     type Output = Report;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Report> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
-            for (number, deed) in args.changes.into_iter().enumerate() {
+        let planning = |plan: &mut Plan| {
+            args.changes.into_iter().enumerate().try_for_each(|(number, deed)| {
                 alive(&plan.cancel)?;
-                deed.plan(&mut plan).map_err(|error| numbered(error, number))?;
-            }
-            plan.finish(args.dry_run, Shown::IfSmall)
-        })
-        .await
+                deed.plan(plan).map_err(|error| numbered(error, number))
+            })
+        };
+        let done = self.0.change(context, args.dry_run, Shown::IfSmall, planning);
+        done.await.map(|((), report)| report)
     }
 }
 
@@ -98,17 +97,14 @@ mod tests {
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
+    use crate::files::trial::{self, call, rehearsed, snapshot};
 
     async fn change(sample: &Sample, changes: Value) -> Result<Value> {
         call(Change(sample.desk()), json!({ "changes": changes })).await
     }
 
     async fn refused(sample: &Sample, changes: Value) -> Error {
-        let before = snapshot(sample.path());
-        let error = change(sample, changes).await.unwrap_err();
-        assert_eq!(snapshot(sample.path()), before, "a refused change changed something");
-        error
+        trial::refused(sample, Change, json!({ "changes": changes })).await
     }
 
     fn files(sample: &Sample) -> Vec<(String, String)> {

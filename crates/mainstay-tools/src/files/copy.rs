@@ -5,27 +5,19 @@ use mainstay_sandbox::{Dir, EntryKind, Spot};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Desk;
+use super::asked::Asked;
 use super::outcome::{Report, Shown, resolved};
 use super::plan::{Meant, Now, Plan, beneath, in_field, inside, missing};
 use super::rename::free;
 use super::subtree::survey_to_copy;
-use super::{Desk, blocking};
 
 pub(crate) struct Copy(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; tell what would be copied.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Copies a file, or a directory with all that is in it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// What is to be copied. Of a link, the file behind it.
     from: String,
     /// The whole path of the copy, not the directory it shall be in. Missing directories are made.
@@ -95,23 +87,18 @@ impl Tool for Copy {
         title: "Copy",
         description: "Copies a file, or a directory with all that is in it, byte for byte and atomically. A file that \
                       has the new path is replaced only with overwrite=true, a directory never. Links in a directory \
-                      are left out and named in the reply. If the server is killed while it copies a directory, what \
-                      it had copied stays beside the new path as .mainstay-….copy, to be removed.",
+                      are left out and named in the reply.",
         pace: Pace::Long,
         dry_run: true,
         tags: &["fs"],
         ..Spec::new("files", "copy", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Report;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
-            args.change.plan(&mut plan)?;
-            plan.finish(args.dry_run, Shown::Not)
-        })
-        .await
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Report> {
+        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
+        done.await.map(|((), report)| report)
     }
 }
 
@@ -120,18 +107,11 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use mainstay_core::Kind;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, call_as, rehearsed, snapshot};
-
-    async fn refused(sample: &Sample, args: Value) -> Error {
-        let before = snapshot(sample.path());
-        let error = call(Copy(sample.desk()), args).await.unwrap_err();
-        assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
-        error
-    }
+    use crate::files::trial::{call, call_as, refused, rehearsed, snapshot};
 
     #[tokio::test]
     async fn a_file_is_copied_byte_for_byte_with_its_mode() {
@@ -187,9 +167,9 @@ mod tests {
     #[tokio::test]
     async fn what_is_there_is_replaced_only_on_demand_and_a_directory_never() {
         let sample = Sample::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
-        assert_eq!(refused(&sample, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
-        assert_eq!(field(&refused(&sample, json!({"from": "x", "to": "d", "overwrite": true})).await), "to");
-        assert_eq!(field(&refused(&sample, json!({"from": "d", "to": "x", "overwrite": true})).await), "to");
+        assert_eq!(refused(&sample, Copy, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
+        assert_eq!(field(&refused(&sample, Copy, json!({"from": "x", "to": "d", "overwrite": true})).await), "to");
+        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": "x", "overwrite": true})).await), "to");
         call(Copy(sample.desk()), json!({"from": "x", "to": "y", "overwrite": true})).await.unwrap();
         assert_eq!(std::fs::read(sample.path().join("y")).unwrap(), b"new");
     }
@@ -199,16 +179,16 @@ mod tests {
         let sample = Sample::with(&[("d/x", "")]);
         sample.link("d", "link");
         for to in ["d/e", "link/e", "d/e/f"] {
-            assert_eq!(field(&refused(&sample, json!({"from": "d", "to": to})).await), "to", "{to}");
+            assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": to})).await), "to", "{to}");
         }
-        assert_eq!(field(&refused(&sample, json!({"from": "d/x", "to": "d/x", "overwrite": true})).await), "to");
-        assert_eq!(refused(&sample, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
+        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d/x", "to": "d/x", "overwrite": true})).await), "to");
+        assert_eq!(refused(&sample, Copy, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
     }
 
     #[tokio::test]
     async fn something_protected_keeps_a_directory_from_being_copied() {
         let sample = Sample::with(&[("d/e/id_rsa", ""), ("d/x", "")]);
-        let error = refused(&sample, json!({"from": "d", "to": "f"})).await;
+        let error = refused(&sample, Copy, json!({"from": "d", "to": "f"})).await;
         assert!(error.kind == Kind::Denied && error.public.contains("d/e/id_rsa"), "{error}");
     }
 
@@ -217,7 +197,7 @@ mod tests {
         use std::os::unix::ffi::OsStrExt as _;
         let sample = Sample::with(&[("d/a", "")]);
         sample.write(std::path::Path::new("d").join(std::ffi::OsStr::from_bytes(b"z\xff")), b"");
-        assert_eq!(field(&refused(&sample, json!({"from": "d", "to": "f"})).await), "from");
+        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": "f"})).await), "from");
     }
 
     #[tokio::test]

@@ -5,26 +5,18 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Desk;
+use super::asked::Asked;
 use super::outcome::{Report, Shown};
 use super::plan::{Meant, Now, Plan, missing};
 use super::subtree::refuse_roots;
-use super::{Desk, blocking};
 
 pub(crate) struct Delete(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; tell what would be removed, with the diff of text files.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Removes a file, a link or a directory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// What is to be removed. Of a link, only the link.
     path: String,
     /// Remove a directory with all that is in it.
@@ -78,16 +70,12 @@ impl Tool for Delete {
         tags: &["fs"],
         ..Spec::new("files", "delete", Effect::Destroys)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Report;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
-            args.change.plan(&mut plan)?;
-            plan.finish(args.dry_run, Shown::Not)
-        })
-        .await
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Report> {
+        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
+        done.await.map(|((), report)| report)
     }
 }
 
@@ -95,18 +83,11 @@ impl Tool for Delete {
 mod tests {
     use mainstay_core::Kind;
     use mainstay_sandbox::etag_of;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
-
-    async fn refused(sample: &Sample, args: Value) -> Error {
-        let before = snapshot(sample.path());
-        let error = call(Delete(sample.desk()), args).await.unwrap_err();
-        assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
-        error
-    }
+    use crate::files::trial::{call, refused, rehearsed, snapshot};
 
     #[tokio::test]
     async fn a_file_goes_and_its_dry_run_shows_it() {
@@ -114,13 +95,13 @@ mod tests {
         let (told, _) = rehearsed(&sample, || Delete(sample.desk()), json!({"path": "x"})).await;
         assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["y"]);
         assert!(told["diff"].as_str().unwrap().contains("--- a/x\n+++ /dev/null\n"), "{told}");
-        assert_eq!(refused(&sample, json!({"path": "x"})).await.kind, Kind::NotFound);
+        assert_eq!(refused(&sample, Delete, json!({"path": "x"})).await.kind, Kind::NotFound);
     }
 
     #[tokio::test]
     async fn a_directory_goes_only_when_all_of_it_is_meant() {
         let sample = Sample::with(&[("d/e/x", "1\n"), ("d/y", "22\n"), ("z", "")]);
-        let error = refused(&sample, json!({"path": "d"})).await;
+        let error = refused(&sample, Delete, json!({"path": "d"})).await;
         assert_eq!(field(&error), "recursive");
         let args = json!({"path": "d", "recursive": true});
         let (told, done) = rehearsed(&sample, || Delete(sample.desk()), args).await;
@@ -151,7 +132,7 @@ mod tests {
     async fn something_protected_keeps_the_directory_it_lies_in() {
         let sample = Sample::with(&[("d/e/.env", ""), ("d/x", "")]);
         for dry_run in [true, false] {
-            let error = refused(&sample, json!({"path": "d", "recursive": true, "dry_run": dry_run})).await;
+            let error = refused(&sample, Delete, json!({"path": "d", "recursive": true, "dry_run": dry_run})).await;
             assert!(error.kind == Kind::Denied && error.public.contains("d/e/.env"), "{error}");
         }
     }
@@ -159,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn a_root_stays_and_so_does_what_another_root_lies_in() {
         let sample = Sample::with(&[("d/inner/x", "")]);
-        assert_eq!(refused(&sample, json!({"path": ".", "recursive": true})).await.kind, Kind::Denied);
+        assert_eq!(refused(&sample, Delete, json!({"path": ".", "recursive": true})).await.kind, Kind::Denied);
         let inner = mainstay_sandbox::RootSettings { path: sample.path().join("d/inner"), read_only: true };
         let settings = mainstay_sandbox::FilesSettings { roots: vec![inner], ..Default::default() };
         let workspace = mainstay_sandbox::Workspace::open(sample.path(), &settings).unwrap();
@@ -172,8 +153,11 @@ mod tests {
     #[tokio::test]
     async fn the_etag_is_held_against_the_file() {
         let sample = Sample::with(&[("x", "a"), ("d/y", "")]);
-        assert_eq!(refused(&sample, json!({"path": "x", "etag": "0"})).await.kind, Kind::Conflict);
-        assert_eq!(field(&refused(&sample, json!({"path": "d", "recursive": true, "etag": "0"})).await), "etag");
+        assert_eq!(refused(&sample, Delete, json!({"path": "x", "etag": "0"})).await.kind, Kind::Conflict);
+        assert_eq!(
+            field(&refused(&sample, Delete, json!({"path": "d", "recursive": true, "etag": "0"})).await),
+            "etag"
+        );
         call(Delete(sample.desk()), json!({"path": "x", "etag": etag_of(b"a")})).await.unwrap();
     }
 

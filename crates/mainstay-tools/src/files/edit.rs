@@ -1,30 +1,22 @@
 //! `files_edit`: exact replacement in one file.
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use mainstay_sandbox::etag_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
+use super::asked::Asked;
 use super::outcome::Shown;
 use super::plan::{Meant, Plan, missing};
 use super::replace::{self, Edit as Replacement};
-use super::{Desk, blocking};
 
 pub(crate) struct Edit(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; return the unified diff of what would be changed.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Replaces text in a file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The file.
     path: String,
     /// The replacements, made in this order, each on the result of those before: all of them or none.
@@ -82,26 +74,22 @@ impl Tool for Edit {
         tags: &["fs"],
         ..Spec::new("files", "edit", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
-            let replaced = args.change.plan(&mut plan)?;
-            let report = plan.finish(args.dry_run, Shown::IfSmall)?;
-            let changed = report.changes.into_iter().next().ok_or_else(|| Error::internal("nothing was edited"))?;
-            Ok(Output {
-                path: changed.path,
-                size: changed.size.unwrap_or(0),
-                etag: changed.etag.unwrap_or_default(),
-                mtime: changed.mtime,
-                replaced,
-                dry_run: report.dry_run,
-                diff: report.diff,
-            })
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
+        let done = self.0.change(context, args.dry_run, Shown::IfSmall, |plan| args.change.plan(plan));
+        let (replaced, mut report) = done.await?;
+        let changed = report.take_one()?;
+        Ok(Output {
+            path: changed.path,
+            size: changed.size.unwrap_or(0),
+            etag: changed.etag.unwrap_or_default(),
+            mtime: changed.mtime,
+            replaced,
+            dry_run: report.dry_run,
+            diff: report.diff,
         })
-        .await
     }
 }
 
@@ -112,7 +100,7 @@ mod tests {
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
+    use crate::files::trial::{call, refused, rehearsed};
 
     async fn edited(content: &[u8], edits: Value) -> Vec<u8> {
         let sample = Sample::with(&[]);
@@ -143,11 +131,9 @@ mod tests {
     #[tokio::test]
     async fn edits_are_all_made_or_none_is() {
         let sample = Sample::with(&[("x", "a\n")]);
-        let before = snapshot(sample.path());
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}, {"old": "missing", "new": "c"}]});
-        let error = call(Edit(sample.desk()), args).await.unwrap_err();
+        let error = refused(&sample, Edit, args).await;
         assert_eq!((error.kind, field(&error).as_str()), (Kind::Invalid, "edits/1/old"));
-        assert_eq!(snapshot(sample.path()), before);
     }
 
     #[tokio::test]

@@ -27,7 +27,7 @@ pub(crate) struct Args {
     #[schemars(range(min = 1, max = 1000))]
     limit: usize,
     /// Whether to list names that begin with a dot.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::yes")]
     hidden: bool,
     /// Whether to list what `.gitignore` and `.ignore` leave out.
     #[serde(default)]
@@ -36,10 +36,6 @@ pub(crate) struct Args {
 
 fn usual_limit() -> usize {
     200
-}
-
-fn yes() -> bool {
-    true
 }
 
 #[derive(Debug, Serialize, JsonSchema)]

@@ -6,25 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::Desk;
+use super::asked::Asked;
 use super::outcome::Shown;
 use super::plan::{Meant, Now, Plan, beneath};
-use super::{Desk, blocking};
 
 pub(crate) struct Mkdir(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; only tell what would be made.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Makes a directory and those above it; one that is there already is fine.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The directory.
     path: String,
 }
@@ -73,20 +65,18 @@ impl Tool for Mkdir {
         tags: &["fs"],
         ..Spec::new("files", "mkdir", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
+        let planning = |plan: &mut Plan| {
             let path = plan.spot("path", &args.change.path)?.shown().to_owned();
-            args.change.plan(&mut plan)?;
-            let report = plan.finish(args.dry_run, Shown::Not)?;
-            let mut directories = report.directories;
-            directories.extend(report.changes.into_iter().map(|changed| changed.path));
-            Ok(Output { path, created: !directories.is_empty(), directories, dry_run: report.dry_run })
-        })
-        .await
+            args.change.plan(plan).map(|()| path)
+        };
+        let (path, report) = self.0.change(context, args.dry_run, Shown::Not, planning).await?;
+        let mut directories = report.directories;
+        directories.extend(report.changes.into_iter().map(|changed| changed.path));
+        Ok(Output { path, created: !directories.is_empty(), directories, dry_run: report.dry_run })
     }
 }
 

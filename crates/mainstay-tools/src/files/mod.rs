@@ -2,6 +2,7 @@
 //! planner, whose plan is either shown (`dry_run`) or committed.
 
 mod append;
+mod asked;
 mod change;
 mod content;
 mod copy;

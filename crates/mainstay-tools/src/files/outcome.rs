@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use mainstay_core::Result;
+use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Done, EntryKind, Workspace, etag_of};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -79,6 +79,13 @@ pub(crate) struct Report {
     /// The change as a unified diff; its last line says so if something is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) diff: Option<String>,
+}
+
+impl Report {
+    /// What happened to the file, where the change is of one file.
+    pub(super) fn take_one(&mut self) -> Result<Changed> {
+        self.changes.pop().ok_or_else(|| Error::internal("a change of one file has changed none"))
+    }
 }
 
 /// Whether a change that is made is answered with its diff.

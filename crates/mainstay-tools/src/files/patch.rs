@@ -11,7 +11,7 @@ use super::outcome::{Report, Shown};
 use super::pattern::Effort;
 use super::plan::{Meant, Now, Plan, alive, in_field, missing};
 use super::unified::{self, FilePatch};
-use super::{Desk, blocking, copy, rename};
+use super::{Desk, copy, rename};
 
 pub(crate) struct Patch(pub(crate) Desk);
 
@@ -54,25 +54,24 @@ impl Tool for Patch {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
+        let planning = move |plan: &mut Plan| {
             let files = unified::parse(&args.patch, args.strip.map(|strip| strip as usize))?;
             let (mut moved_hunks, mut effort) = (Vec::new(), Effort::new(&plan.cancel));
             for file in files {
                 alive(&plan.cancel)?;
-                let moved = file.plan(&mut plan, &mut effort).map_err(|error| in_field(error, "patch"))?;
+                let moved = file.plan(plan, &mut effort).map_err(|error| in_field(error, "patch"))?;
                 moved_hunks.extend(moved);
             }
-            Ok(Output { report: plan.finish(args.dry_run, Shown::IfSmall)?, moved_hunks })
-        })
-        .await
+            Ok(moved_hunks)
+        };
+        let (moved_hunks, report) = self.0.change(context, args.dry_run, Shown::IfSmall, planning).await?;
+        Ok(Output { report, moved_hunks })
     }
 }
 
-/// A patch that removes files takes what removing them takes.
+/// A patch that removes files takes what removing them takes, whatever their paths are.
 fn weigh(args: &Value) -> Effect {
-    let strip = args["strip"].as_u64().and_then(|strip| usize::try_from(strip).ok());
-    let files = args["patch"].as_str().and_then(|text| unified::parse(text, strip).ok()).unwrap_or_default();
+    let files = args["patch"].as_str().and_then(|text| unified::parse(text, None).ok()).unwrap_or_default();
     if files.iter().any(|file| file.new.is_none()) { Effect::Destroys } else { Effect::Writes }
 }
 
@@ -163,7 +162,7 @@ mod tests {
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
+    use crate::files::trial::{call, refused, rehearsed, snapshot};
 
     async fn patch(sample: &Sample, patch: &str) -> Result<Value> {
         call(Patch(sample.desk()), json!({ "patch": patch })).await
@@ -223,10 +222,8 @@ new mode 100755
     #[tokio::test]
     async fn a_patch_that_does_not_fit_in_one_file_changes_none() {
         let sample = Sample::with(&[("gone", "y\n"), ("old name", "a\nb\n"), ("run", "")]);
-        let before = snapshot(sample.path());
-        let error = patch(&sample, SEVERAL).await.unwrap_err();
+        let error = refused(&sample, Patch, json!({ "patch": SEVERAL })).await;
         assert!(field(&error) == "patch" && error.public.contains("Hunk 1 of gone"), "{error}");
-        assert_eq!(snapshot(sample.path()), before);
     }
 
     #[tokio::test]

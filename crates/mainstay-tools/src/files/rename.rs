@@ -5,27 +5,19 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Desk;
+use super::asked::Asked;
 use super::copy::outside;
 use super::outcome::{Report, Shown};
 use super::plan::{Meant, Plan, missing};
 use super::subtree::{refuse_roots, survey};
-use super::{Desk, blocking};
 
 pub(crate) struct Rename(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; tell what would be moved.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Moves or renames a file, a link or a directory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// What is to be moved. Of a link, the link itself.
     from: String,
     /// Its whole new path, not the directory it shall be in. Missing directories are made.
@@ -96,34 +88,23 @@ impl Tool for Rename {
         tags: &["fs"],
         ..Spec::new("files", "move", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Report;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        blocking(move || {
-            args.change.plan(&mut plan)?;
-            plan.finish(args.dry_run, Shown::Not)
-        })
-        .await
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Report> {
+        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
+        done.await.map(|((), report)| report)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use mainstay_core::Kind;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
-
-    async fn refused(sample: &Sample, args: Value) -> Error {
-        let before = snapshot(sample.path());
-        let error = call(Rename(sample.desk()), args).await.unwrap_err();
-        assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
-        error
-    }
+    use crate::files::trial::{call, refused, rehearsed, snapshot};
 
     #[tokio::test]
     async fn a_file_moves_and_its_directories_are_made() {
@@ -155,10 +136,10 @@ mod tests {
     #[tokio::test]
     async fn what_is_there_is_replaced_only_on_demand_and_a_directory_never() {
         let sample = Sample::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
-        assert_eq!(refused(&sample, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
-        let error = refused(&sample, json!({"from": "x", "to": "d", "overwrite": true})).await;
+        assert_eq!(refused(&sample, Rename, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
+        let error = refused(&sample, Rename, json!({"from": "x", "to": "d", "overwrite": true})).await;
         assert!(field(&error) == "to" && error.public.contains("d/x"), "{error}");
-        let error = refused(&sample, json!({"from": "x", "to": "new/"})).await;
+        let error = refused(&sample, Rename, json!({"from": "x", "to": "new/"})).await;
         assert!(field(&error) == "to" && error.public.contains("new/x"), "{error}");
         let args = json!({"from": "x", "to": "y", "overwrite": true});
         let (told, done) = rehearsed(&sample, || Rename(sample.desk()), args).await;
@@ -171,18 +152,22 @@ mod tests {
         let sample = Sample::with(&[("d/x", "")]);
         sample.link("d", "link");
         for to in ["d", "d/e", "link/e"] {
-            let error = refused(&sample, json!({"from": "d", "to": to})).await;
+            let error = refused(&sample, Rename, json!({"from": "d", "to": to})).await;
             assert_eq!(field(&error), "to", "{to}: {error}");
         }
-        assert_eq!(refused(&sample, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
-        assert_eq!(field(&refused(&sample, json!({"from": "d/x", "to": "../x"})).await), "to");
+        assert_eq!(refused(&sample, Rename, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
+        assert_eq!(field(&refused(&sample, Rename, json!({"from": "d/x", "to": "../x"})).await), "to");
     }
 
     #[tokio::test]
     async fn protected_names_neither_move_nor_come_to_be() {
         let sample = Sample::with(&[("x", ""), (".env", ""), ("d/.git/config", "")]);
         for (from, to) in [("x", ".npmrc"), (".env", "y"), ("d", "e")] {
-            assert_eq!(refused(&sample, json!({"from": from, "to": to})).await.kind, Kind::Denied, "{from} {to}");
+            assert_eq!(
+                refused(&sample, Rename, json!({"from": from, "to": to})).await.kind,
+                Kind::Denied,
+                "{from} {to}"
+            );
         }
     }
 }

@@ -1,13 +1,14 @@
 //! From a plan to the sandbox's steps.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use mainstay_core::Result;
-use mainstay_sandbox::{Content, Place, Step, Workspace};
+use mainstay_sandbox::{Content, Place, Staging, Step};
 
 use super::outcome::Changed;
 use super::plan::{Item, Now, Plan, alive, beneath};
-use super::subtree::Staging;
+use super::subtree;
 
 impl Plan {
     /// Does what was told, and completes it with what came of it.
@@ -24,11 +25,10 @@ impl Plan {
         for (number, item) in rest {
             alive(&cancel)?;
             if let Now::Tree(from, _) = &item.now {
-                stagings.push(Staging::copy(from, &first_new(&item.place), &cancel)?);
+                stagings.push(subtree::copy(from, &item.place, &cancel)?);
             }
-            let staged = stagings.last().map(|staging| staging.path.as_str());
             if !needless[number]
-                && let Some(step) = step(&workspace, item, &mut origins, staged)?
+                && let Some(step) = step(item, &mut origins, stagings.last())?
             {
                 steps.push(step);
                 at.push(number);
@@ -46,12 +46,7 @@ impl Plan {
     }
 }
 
-fn step(
-    workspace: &Workspace,
-    item: Item,
-    origins: &mut HashMap<String, Place>,
-    staged: Option<&str>,
-) -> Result<Option<Step>> {
+fn step(item: Item, origins: &mut HashMap<String, Place>, staged: Option<&Staging>) -> Result<Option<Step>> {
     let Item { place, before, now, expect, mode, recursive, from, .. } = item;
     let content = match now {
         Now::Untouched | Now::MovedAway => return Ok(None),
@@ -63,7 +58,7 @@ fn step(
             return Ok(from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: place, expect }));
         }
         Now::Tree(..) => {
-            let from = staged.map(|path| workspace.find(path)?.entry()).transpose()?;
+            let from = staged.map(|staging| staging.spot(Path::new("")).entry()).transpose()?;
             return Ok(from.map(|from| Step::Move { from, to: place, expect }));
         }
         Now::Bytes(bytes) => Content::Bytes(bytes),
@@ -77,9 +72,4 @@ fn step(
 fn is_made_by_others(item: &Item, items: &[Item]) -> bool {
     let inside = |other: &Item| other.appears() && other.path != item.path && beneath(&other.path, &item.path);
     matches!(item.now, Now::Directory) && items.iter().any(inside)
-}
-
-/// The uppermost name that is new.
-fn first_new(place: &Place) -> String {
-    place.missing_directories().into_iter().next().unwrap_or_else(|| place.shown().to_owned())
 }

@@ -1,9 +1,10 @@
 //! Whole directories: what is in them, and copies of them.
 
 use std::ffi::OsStr;
+use std::path::Path;
 
-use mainstay_core::{CancellationToken, Error, Kind, Result, new_id};
-use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Step, Workspace};
+use mainstay_core::{CancellationToken, Error, Kind, Result};
+use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Place, Staging, Step};
 use serde_json::json;
 
 use super::plan::alive;
@@ -118,65 +119,39 @@ pub(super) fn survey_to_copy(directory: &Dir, cancel: &CancellationToken) -> Res
     Err(Error::new(Kind::TooLarge, format!("{} has more than {ENTRIES} entries in it.", directory.shown())))
 }
 
-/// A copy of a directory under a name of its own, until it is moved to where it shall be. What is still there when this
-/// is dropped is removed.
-pub(super) struct Staging {
-    workspace: Workspace,
-    pub(super) path: String,
+/// Copies a directory under a name of its own near `to`, file by file, so that few files are open at once.
+pub(super) fn copy(from: &Dir, to: &Place, cancel: &CancellationToken) -> Result<Staging> {
+    let workspace = from.workspace();
+    let staging = workspace.staging(to)?;
+    // Where the permissions cannot be seen, nobody else gets any.
+    let facts = workspace.find(&from.shown())?.look()?;
+    fill(&staging, Path::new(""), from, facts.map_or(0o700, |facts| facts.mode), cancel, 0)?;
+    Ok(staging)
 }
 
-impl Staging {
-    /// Copies a directory next to `beside`, file by file, so that few files are open at once.
-    pub(super) fn copy(from: &Dir, beside: &str, cancel: &CancellationToken) -> Result<Self> {
-        let parent = beside.rfind('/').map_or("", |slash| &beside[..=slash]);
-        let path = format!("{parent}.mainstay-{}.copy", new_id());
-        let staging = Self { workspace: from.workspace().clone(), path };
-        // Where the permissions cannot be seen, nobody else gets any.
-        let facts = staging.workspace.find(&from.shown())?.look()?;
-        staging.fill(from, facts.map_or(0o700, |facts| facts.mode), &staging.path, cancel, 0)?;
-        Ok(staging)
-    }
-
-    fn fill(&self, from: &Dir, mode: u32, to: &str, cancel: &CancellationToken, depth: usize) -> Result<()> {
-        // What is in it has to be put into it first, so its owner may always write.
-        let mode = Some(mode & 0o777 | 0o700);
-        self.commit(Step::MakeDirectory { place: self.workspace.find(to)?.place()?, mode })?;
-        for entry in sorted(from)? {
-            alive(cancel)?;
-            let name = entry.name.to_str().ok_or_else(|| odd_name(&from.shown_child(&entry.name)))?;
-            let path = format!("{to}/{name}");
-            match entry.kind {
-                EntryKind::File => {
-                    let file = from.file(&entry.name)?;
-                    let mode = Some(file.facts().mode & 0o777);
-                    let (place, content) = (self.workspace.find(&path)?.place()?, Content::Copy(file));
-                    self.commit(Step::Put { place, content, expect: Expect::Nothing, mode })?;
-                }
-                EntryKind::Directory => {
-                    let mode = from.facts(&entry.name)?.mode;
-                    self.fill(&deeper(from, &entry.name, depth)?, mode, &path, cancel, depth + 1)?;
-                }
-                EntryKind::Symlink | EntryKind::Other => {}
+fn fill(staging: &Staging, to: &Path, from: &Dir, mode: u32, cancel: &CancellationToken, depth: usize) -> Result<()> {
+    let commit = |step| from.workspace().commit(vec![step]).map(drop);
+    // What is in it has to be put into it first, so its owner may always write.
+    commit(Step::MakeDirectory { place: staging.spot(to).place()?, mode: Some(mode & 0o777 | 0o700) })?;
+    for entry in sorted(from)? {
+        alive(cancel)?;
+        let name = entry.name.to_str().ok_or_else(|| odd_name(&from.shown_child(&entry.name)))?;
+        let path = to.join(name);
+        match entry.kind {
+            EntryKind::File => {
+                let file = from.file(&entry.name)?;
+                let mode = Some(file.facts().mode & 0o777);
+                let (place, content) = (staging.spot(&path).place()?, Content::Copy(file));
+                commit(Step::Put { place, content, expect: Expect::Nothing, mode })?;
             }
-        }
-        Ok(())
-    }
-
-    fn commit(&self, step: Step) -> Result<()> {
-        self.workspace.commit(vec![step]).map(drop)
-    }
-}
-
-impl Drop for Staging {
-    fn drop(&mut self) {
-        let place = self.workspace.find(&self.path).and_then(|spot| spot.entry());
-        if let Ok(place) = place
-            && place.look().is_ok_and(|found| found.is_some())
-        {
-            let (kind, recursive) = (EntryKind::Directory, true);
-            let _ = self.commit(Step::Remove { place, expect: Expect::Anything, kind, recursive });
+            EntryKind::Directory => {
+                let mode = from.facts(&entry.name)?.mode;
+                fill(staging, &path, &deeper(from, &entry.name, depth)?, mode, cancel, depth + 1)?;
+            }
+            EntryKind::Symlink | EntryKind::Other => {}
         }
     }
+    Ok(())
 }
 
 fn odd_name(path: &str) -> Error {

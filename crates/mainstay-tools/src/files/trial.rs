@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use mainstay_core::schema::Validator;
-use mainstay_core::{Context, Result, Tool, erase};
+use mainstay_core::{Context, Error, Result, Tool, erase};
 use serde_json::Value;
 
+use super::Desk;
 use super::sample::Sample;
 
 pub(super) async fn call<T: Tool>(tool: T, args: Value) -> Result<Value> {
@@ -32,6 +33,14 @@ pub(super) async fn rehearsed<T: Tool>(sample: &Sample, tool: impl Fn() -> T, ar
     assert_eq!(told["dry_run"], true);
     let done = call(tool(), args).await.unwrap();
     (told, done)
+}
+
+/// A call that must be refused, and must not change anything.
+pub(super) async fn refused<T: Tool>(sample: &Sample, tool: impl FnOnce(Desk) -> T, args: Value) -> Error {
+    let before = snapshot(sample.path());
+    let error = call(tool(sample.desk()), args).await.unwrap_err();
+    assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
+    error
 }
 
 /// Everything beneath a directory: what it is, and what it holds.

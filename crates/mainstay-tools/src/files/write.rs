@@ -5,26 +5,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::Desk;
+use super::asked::Asked;
 use super::content::{self, Encoding};
 use super::outcome::{Shown, What};
 use super::plan::{Meant, Now, Plan, missing};
-use super::{Desk, blocking};
 
 pub(crate) struct Write(pub(crate) Desk);
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Args {
-    #[serde(flatten)]
-    change: Change,
-    /// Change nothing; return the unified diff of what would be changed.
-    #[serde(default)]
-    dry_run: bool,
-}
 
 /// Makes a file or replaces its content.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Change {
+pub(crate) struct Change {
     /// The file, relative to the workspace or absolute beneath one of its roots.
     path: String,
     /// The new content as text. Give either this or content_base64.
@@ -37,7 +29,7 @@ pub(super) struct Change {
     #[serde(default)]
     encoding: Encoding,
     /// Make the file if it is not there.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::yes")]
     create: bool,
     /// Replace the file if it is there, whatever it holds.
     #[serde(default)]
@@ -49,12 +41,8 @@ pub(super) struct Change {
     #[serde(default)]
     mode: Option<u32>,
     /// Make missing directories.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::yes")]
     mkdirs: bool,
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Change {
@@ -143,28 +131,23 @@ impl Tool for Write {
         tags: &["fs"],
         ..Spec::new("files", "write", Effect::Writes)
     };
-    type Args = Args;
+    type Args = Asked<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let mut plan = Plan::new(&self.0.workspace, &context.cancel);
-        let now = context.clock.now().to_string();
-        blocking(move || {
-            args.change.plan(&mut plan)?;
-            let report = plan.finish(args.dry_run, Shown::Not)?;
-            let changed = report.changes.into_iter().next().ok_or_else(|| Error::internal("nothing was written"))?;
-            Ok(Output {
-                path: changed.path,
-                size: changed.size.unwrap_or(0),
-                etag: changed.etag.unwrap_or_default(),
-                mtime: changed.mtime.unwrap_or(now),
-                created: changed.what == What::Created,
-                overwritten: changed.what == What::Overwritten,
-                dry_run: report.dry_run,
-                diff: report.diff,
-            })
+    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
+        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
+        let ((), mut report) = done.await?;
+        let changed = report.take_one()?;
+        Ok(Output {
+            path: changed.path,
+            size: changed.size.unwrap_or(0),
+            etag: changed.etag.unwrap_or_default(),
+            mtime: changed.mtime.unwrap_or_else(|| context.clock.now().to_string()),
+            created: changed.what == What::Created,
+            overwritten: changed.what == What::Overwritten,
+            dry_run: report.dry_run,
+            diff: report.diff,
         })
-        .await
     }
 }
 
@@ -177,17 +160,14 @@ mod tests {
 
     use super::*;
     use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, rehearsed, snapshot};
+    use crate::files::trial::{call, refused, rehearsed};
 
     async fn write(sample: &Sample, args: Value) -> Result<Value> {
         call(Write(sample.desk()), args).await
     }
 
     async fn kind(sample: &Sample, args: Value) -> Kind {
-        let before = snapshot(sample.path());
-        let kind = write(sample, args).await.unwrap_err().kind;
-        assert_eq!(snapshot(sample.path()), before, "a refused call changed something");
-        kind
+        refused(sample, Write, args).await.kind
     }
 
     fn content(sample: &Sample, path: &str) -> Vec<u8> {

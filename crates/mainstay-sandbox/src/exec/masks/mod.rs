@@ -17,8 +17,9 @@ use rustix::fs::{Mode, OFlags};
 use super::linux::{Identity, Mask};
 use super::reach::{Origin, Reach};
 use super::settings::ExecSettings;
+use crate::root::DIRECTORY;
 use crate::{Guard, PROTECTED, Workspace};
-use walk::{DIRECTORY, Known, LOOKS, Walk, identity, too_quick};
+use walk::{Known, LOOKS, Walk, identity, too_quick};
 
 /// Long enough for a change to be told from the next one, see `is_recent`, within a few passes.
 const BETWEEN_PASSES: Duration = Duration::from_millis(10);
@@ -27,10 +28,20 @@ pub(crate) struct Scan {
     known: HashMap<Identity, Arc<Known>>,
     /// What was found the last time, and whether it still exists anywhere.
     hits: HashMap<Identity, Option<OwnedFd>>,
-    /// What commands reach because of a setting, and what is not looked through inside of it.
-    added: Option<(Vec<Added>, HashSet<Identity>)>,
+    beyond: Option<Beyond>,
     exempt: Guard,
     most: usize,
+}
+
+/// What is hidden outside of the roots.
+#[derive(Default)]
+struct Beyond {
+    /// What commands reach because of a setting.
+    added: Vec<Added>,
+    /// What is not looked through inside of it.
+    passed_by: HashSet<Identity>,
+    /// The server's own directories among programs and toolchains. Nobody looks there, and no command moves them.
+    closed: Vec<(PathBuf, Identity)>,
 }
 
 /// A directory that is held from the beginning: what commands see under its name is this one, whatever becomes of it.
@@ -53,7 +64,7 @@ impl Scan {
         let named = |name: &&str| settings.allow_protected.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
         let others: Vec<String> = PROTECTED.iter().filter(|name| !named(name)).map(|name| (*name).to_owned()).collect();
         let exempt = Guard::new(&settings.allow_protected, &others);
-        Self { known: HashMap::new(), hits: HashMap::new(), added: None, exempt, most: settings.hidden_names }
+        Self { known: HashMap::new(), hits: HashMap::new(), beyond: None, exempt, most: settings.hidden_names }
     }
 
     /// Every protected name in the roots and in what a setting adds.
@@ -62,8 +73,8 @@ impl Scan {
     /// command can do that on purpose. It is believed to be gone if it exists nowhere any more, or if two passes saw
     /// the same directories, none of which changed in between: at that moment everything was where they saw it.
     pub(crate) fn masks(&mut self, workspace: &Workspace, reach: &Reach) -> Result<Vec<Mask>> {
-        if self.added.is_none() {
-            self.added = Some(added(workspace, reach)?);
+        if self.beyond.is_none() {
+            self.beyond = Some(Beyond::of(workspace, reach)?);
         }
         let mut seen = self.pass(workspace)?;
         let mut looks = 0;
@@ -110,7 +121,7 @@ impl Scan {
         let mut masks = Vec::new();
         let mut calm = true;
         let passed_by = HashSet::new();
-        let (added, looked_after) = self.added.as_ref().map_or((&[][..], &passed_by), |(added, set)| (added, set));
+        let beyond = self.beyond.get_or_insert_default();
         let mut walk = Walk {
             old: &self.known,
             new: &mut known,
@@ -124,9 +135,12 @@ impl Scan {
         for root in workspace.roots() {
             walk.begin(root.handle(), root.path())?;
         }
-        walk.passed_by = looked_after;
-        for added in added {
+        walk.passed_by = &beyond.passed_by;
+        for added in &beyond.added {
             walk.begin(added.handle.as_fd(), &added.path)?;
+        }
+        for (path, identity) in &beyond.closed {
+            walk.hide(path.clone(), *identity, true)?;
         }
         let before = std::mem::replace(&mut self.known, known);
         // A root may lie inside another.
@@ -152,16 +166,21 @@ fn same(before: &HashMap<Identity, Arc<Known>>, now: &HashMap<Identity, Arc<Know
     before.len() == now.len() && now.iter().all(unchanged)
 }
 
-/// The directories that a setting adds. The roots inside of them are looked through anyway; programs and toolchains are
-/// full of names that look like secrets and are none.
-fn added(workspace: &Workspace, reach: &Reach) -> Result<(Vec<Added>, HashSet<Identity>)> {
-    let of = |origin| reach.grants.iter().filter(move |grant| grant.origin == origin && grant.directory);
-    let added = of(Origin::Setting).map(|grant| Added::open(&grant.path)).collect::<Result<Vec<_>>>()?;
-    let mut passed_by = HashSet::new();
-    if !added.is_empty() {
-        let machine = of(Origin::Machine).filter_map(|grant| rustix::fs::stat(&grant.path).ok());
-        let roots = workspace.roots().iter().filter_map(|root| rustix::fs::fstat(root.handle()).ok());
-        passed_by.extend(machine.chain(roots).map(|stat| identity(&stat)));
+impl Beyond {
+    /// The roots inside of what a setting adds are looked through anyway; programs and toolchains are full of names that
+    /// look like secrets and are none.
+    fn of(workspace: &Workspace, reach: &Reach) -> Result<Self> {
+        let of = |origin| reach.grants.iter().filter(move |grant| grant.origin == origin && grant.directory);
+        let added = of(Origin::Setting).map(|grant| Added::open(&grant.path)).collect::<Result<Vec<_>>>()?;
+        let mut passed_by = HashSet::new();
+        if !added.is_empty() {
+            let machine = of(Origin::Machine).filter_map(|grant| rustix::fs::stat(&grant.path).ok());
+            let roots = workspace.roots().iter().filter_map(|root| rustix::fs::fstat(root.handle()).ok());
+            passed_by.extend(machine.chain(roots).map(|stat| identity(&stat)));
+        }
+        let among = |path: &Path| reach.around(path).is_some_and(|grant| grant.origin == Origin::Machine);
+        let closed = workspace.closed().iter().filter(|closed| among(&closed.path));
+        let closed = closed.map(|closed| (closed.path.clone(), closed.identity())).collect();
+        Ok(Self { added, passed_by, closed })
     }
-    Ok((added, passed_by))
 }

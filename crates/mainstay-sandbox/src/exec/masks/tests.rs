@@ -50,6 +50,24 @@ fn the_servers_own_directory_is_hidden_whatever_it_is_called() {
 }
 
 #[test]
+fn the_servers_own_directory_is_hidden_among_programs_too() {
+    let (_directory, workspace) = tree();
+    let machine = tempfile::tempdir().unwrap();
+    let base = machine.path().canonicalize().unwrap();
+    std::fs::create_dir_all(base.join("opt/own")).unwrap();
+    let workspace = workspace.closing(&base.join("opt/own")).unwrap();
+    let hides = |origin: Option<Origin>| {
+        let mut reach = Reach::of(&workspace, &ExecSettings::default());
+        let grant = |origin| Grant { path: base.join("opt"), access: Access::Read, directory: true, origin };
+        reach.grants.extend(origin.map(grant));
+        let masks = Scan::new(&ExecSettings::default()).masks(&workspace, &reach).unwrap();
+        masks.iter().filter(|mask| mask.path.to_bytes() == base.join("opt/own").as_os_str().as_bytes()).count()
+    };
+    assert_eq!((hides(Some(Origin::Machine)), hides(Some(Origin::Setting))), (1, 1));
+    assert_eq!(hides(None), 0, "what commands do not see cannot be hidden from them");
+}
+
+#[test]
 fn a_second_scan_sees_what_has_changed() {
     let (directory, workspace) = tree();
     let mut scan = Scan::new(&ExecSettings::default());

@@ -8,14 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use crate::exec::linux::{Identity, Mask};
+use crate::root::DIRECTORY;
 use crate::{Guard, Workspace};
-
-pub(super) const DIRECTORY: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Deeper than any tree that is worked on; a path longer than the kernel takes could not be hidden anyway.
 const DEEPEST: usize = 256;
@@ -161,7 +159,8 @@ impl Walk<'_> {
             };
             let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
             let is_directory = kind == rustix::fs::FileType::Directory;
-            let closed = is_directory && self.is_closed(&stat);
+            let closed =
+                is_directory && self.workspace.closed().iter().any(|closed| closed.identity() == identity(&stat));
             if closed || (protected && kind != rustix::fs::FileType::Symlink) {
                 known.hits.push((name.to_owned(), identity(&stat), is_directory));
             } else if is_directory {
@@ -177,11 +176,7 @@ impl Walk<'_> {
         guard.is_some_and(|guard| guard.protects(name)) && !self.exempt.protects(name)
     }
 
-    fn is_closed(&self, stat: &rustix::fs::Stat) -> bool {
-        self.workspace.roots().iter().any(|root| root.is_closed(stat.st_dev, stat.st_ino))
-    }
-
-    fn hide(&mut self, path: PathBuf, identity: Identity, directory: bool) -> Result<()> {
+    pub(super) fn hide(&mut self, path: PathBuf, identity: Identity, directory: bool) -> Result<()> {
         if self.masks.len() >= self.most {
             return Err(Error::unavailable(format!(
                 "There are more than {} protected names to hide from a command; raise exec.hidden_names, or exempt some \
