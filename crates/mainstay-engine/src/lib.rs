@@ -4,6 +4,7 @@ mod digest;
 mod events;
 mod gate;
 mod metrics;
+pub mod oauth;
 mod policy;
 mod road;
 mod session;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use mainstay_core::{Call, Caller, Clock, Context, Event, Registry, Result, ToolInfo};
+use mainstay_core::{Call, Caller, Clock, Context, Effect, Event, Registry, Result, ToolInfo};
 use mainstay_store::Store;
 
 pub use events::Events;
@@ -101,6 +102,11 @@ impl Engine {
     /// Whether a call of this tool waits for a person first.
     pub fn asks_first(&self, tool: &ToolInfo) -> bool {
         self.consent().needed(&tool.listed, tool.effect)
+    }
+
+    /// Whether this caller may look at what there is.
+    pub fn admit_reader(&self, caller: &Caller) -> Result<()> {
+        policy::scope::allow(caller, Effect::Reads)
     }
 
     /// Counts a look at a list, named by its method, like a call: a list costs work, too.

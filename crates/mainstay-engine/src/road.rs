@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_core::{
-    AnyTool, BoxFuture, Call, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result, Target,
+    AnyTool, BoxFuture, Call, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result, Target,
 };
 use serde_json::{Value, json};
 
@@ -75,6 +75,15 @@ impl Engine {
             Ran::ToItsEnd(result) => result,
             Ran::CutOff(error) => Err(error),
         }
+    }
+
+    /// Whether the caller's scopes allow this call. One of a tool that does not exist is refused for that, not for this.
+    pub fn permits(&self, caller: &Caller, tool: &str, args: &Value) -> bool {
+        let registry = self.registry();
+        registry.tool(tool).is_none_or(|tool| {
+            let deed = Deed::Tool { tool: tool.clone(), effect: tool.info().effect_of(args) };
+            deed.scopes().all(|effect| scope::allow(caller, effect).is_ok())
+        })
     }
 
     /// Takes the idempotency key, if the call has one and can use it.

@@ -3,14 +3,17 @@
 
 pub mod client;
 mod http;
+mod lacking;
 mod mcp;
 mod mira;
 mod settings;
 mod stdio;
 
 pub use http::{Access, Bound, Route, bind};
-pub use settings::{AuthSettings, ServerSettings};
+pub use settings::{AuthSettings, External, Local, ServerSettings};
 pub use stdio::{Dialect, serve_stdio};
+
+pub(crate) use lacking::Lacking;
 
 /// What the server says of itself.
 #[derive(Debug, Clone)]
@@ -33,6 +36,12 @@ pub enum StartError {
     Output(#[from] std::io::Error),
     #[error("cannot use the keys in {path}: {reason}")]
     Keys { path: String, reason: String },
+    #[error(
+        "tokens cannot be made for {0}, which is no address clients know: set server.auth.audience to this server's URL"
+    )]
+    Audience(std::net::SocketAddr),
+    #[error("server.auth.audience is {0:?}, which is no URL of this server; write it as https://host/mcp")]
+    Issuer(String),
     #[error("the schemas of the dialect mira cannot be used: {0}")]
     Contract(String),
     #[error("{0:?} cannot be an allowed host or origin: {1}")]

@@ -12,11 +12,18 @@ struct Migration {
     postgres: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
-    postgres: include_str!("../migrations/postgres/0001_first.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
+        postgres: include_str!("../migrations/postgres/0001_first.sql"),
+    },
+    Migration {
+        number: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_signing_keys.sql"),
+        postgres: include_str!("../migrations/postgres/0002_signing_keys.sql"),
+    },
+];
 
 // Both engines change tables inside a transaction, so an interrupted migration never happened. The lock is held until
 // it commits: the second of two programs that start at once waits, and finds the work done.

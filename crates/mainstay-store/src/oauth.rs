@@ -55,6 +55,8 @@ pub trait OAuth: Send + Sync {
     /// Disables the client and revokes every token family of it; false if there is none.
     fn disable_client(&self, id: &str) -> BoxFuture<'_, Result<bool>>;
 
+    /// What a refresh token of this client stands for, whether or not it is still good.
+    fn refresh(&self, hash: &str, client: &str) -> BoxFuture<'_, Result<Option<Refresh>>>;
     fn issue_refresh(&self, token: NewRefresh) -> BoxFuture<'_, Result<()>>;
     /// Spends `old` for `client`; the successor keeps the family, client, subject and scopes of the old one, whatever it says.
     fn rotate_refresh(

@@ -6,7 +6,8 @@ use crate::sql::{Readers, Source};
 use crate::url::Place;
 use crate::writer::Writer;
 use crate::{
-    AuditLog, Consents, Idempotency, Nonces, OAuth, Result, Secrets, Sessions, StoreError, StoreOptions, migrate,
+    AuditLog, Consents, Idempotency, Nonces, OAuth, Result, Secrets, Sessions, SigningKeys, StoreError, StoreOptions,
+    migrate,
 };
 
 /// A store on either engine. Clones are the same store.
@@ -69,6 +70,10 @@ impl Store {
         &*self.inner
     }
 
+    pub fn signing_keys(&self) -> &dyn SigningKeys {
+        &*self.inner
+    }
+
     pub fn secrets(&self) -> &dyn Secrets {
         &*self.inner
     }
@@ -90,7 +95,8 @@ impl Store {
             + self.idempotency().sweep(now_ms).await?
             + self.consents().sweep(now_ms).await?
             + self.nonces().sweep(now_ms).await?
-            + self.oauth().sweep(now_ms).await?)
+            + self.oauth().sweep(now_ms).await?
+            + self.signing_keys().sweep(now_ms).await?)
     }
 
     /// Writes waiting, or being written.

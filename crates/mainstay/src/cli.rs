@@ -49,7 +49,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve over HTTP: /mcp, /rpc, /health and /metrics
+    /// Serve over HTTP: /mcp, /rpc, /oauth, /health and /metrics
     Serve,
     /// Serve the program that started this one over standard input and output
     Stdio {
@@ -92,6 +92,9 @@ pub(crate) enum Command {
     /// Look at the audit
     #[command(subcommand)]
     Audit(Audit),
+    /// Look after the clients that get access tokens from this server
+    #[command(subcommand)]
+    Client(Client),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -139,6 +142,37 @@ pub(crate) enum Audit {
         #[arg(long)]
         session: Option<String>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Client {
+    /// Make a client, and print its id and its secret; the secret is never shown again
+    Add {
+        /// What people call it
+        name: String,
+        /// What it may do: read, write, execute, delete, consent, admin; several of them separated by spaces
+        #[arg(long, value_name = "SCOPES", required = true)]
+        scope: Vec<String>,
+        /// The id it is known by [default: a random one]
+        #[arg(long)]
+        id: Option<String>,
+        /// Read the secret from standard input instead of making one of 256 random bits
+        #[arg(long)]
+        secret_stdin: bool,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the clients
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Disable a client: its tokens stop working within seconds
+    Disable { id: String },
+    /// Sign with a new key from now on; the old one is good until its last token has expired
+    RotateKey,
 }
 
 #[derive(Debug, Subcommand)]

@@ -12,6 +12,7 @@ mod matching;
 mod mira;
 mod mira_client;
 mod mira_rules;
+mod oauth;
 mod policy;
 mod program;
 mod replicas;

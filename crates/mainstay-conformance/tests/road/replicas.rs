@@ -29,6 +29,36 @@ fn append(http: &mut Http, key: &str) -> std::io::Result<Value> {
     serde_json::from_str(&reply.body).map_err(std::io::Error::other)
 }
 
+#[test]
+fn two_replicas_are_one_authority() {
+    let Some(url) = postgres() else { return };
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(
+        data.path().join("c.toml"),
+        "[server.auth]\nmode = \"local\"\naudience = \"https://m.example/mcp\"\n",
+    )
+    .unwrap();
+    let config = data.path().join("c.toml");
+    let start = || Server::start(data.path(), &["--store", &url, "--config", config.to_str().unwrap()]);
+    let (one, two) = (start(), start());
+    let (code, made, error) = run(data.path(), &["client", "add", "app", "--scope", "read", "--json", "--store", &url]);
+    assert_eq!(code, 0, "{error}");
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let host = one.address.to_string();
+    let mut asked = made.clone();
+    asked["grant_type"] = json!("client_credentials");
+    let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
+    let given = one.connect().send("POST /oauth/token", &headers, asked.to_string().as_bytes()).unwrap().message();
+    let bearer = format!("Bearer {}", given["access_token"].as_str().unwrap());
+    let listed = |server: &Server| {
+        server.connect().request("tools/list", json!({}), &[("Authorization", &bearer)]).unwrap().status
+    };
+    assert_eq!((listed(&one), listed(&two)), (200, 200));
+    let id = made["client_id"].as_str().unwrap();
+    assert_eq!(run(data.path(), &["client", "disable", id, "--store", &url]).0, 0);
+    wait_until(|| listed(&one) == 401 && listed(&two) == 401);
+}
+
 /// Two replicas write at once and one of them is killed again and again, while the other goes on.
 #[test]
 fn two_replicas_share_sessions_keys_and_one_unbroken_audit() {

@@ -1,116 +1,137 @@
-//! Who is calling? With authentication on, only a token of the configured issuer, meant for this server, says.
+//! Who is calling? With authentication on, only a token says; with it off, a token that is sent has to be a good one.
 
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode, header};
-use jsonwebtoken::jwk::JwkSet;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
-use mainstay_core::{Caller, Principal, Scope, Scopes};
-use serde::Deserialize;
+use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use mainstay_core::{Caller, Error, Scope};
+use mainstay_engine::Engine;
+use mainstay_engine::oauth::{Authority, Verdict};
 use serde_json::json;
 
 use super::Connection;
+use super::external::Verifier;
+use super::guard::one;
 use crate::mcp::Origin;
-use crate::{AuthSettings, StartError};
-
-/// Signatures only an issuer's private key can make. `none` and shared secrets are not among them.
-const ALGORITHMS: [Algorithm; 9] = [
-    Algorithm::RS256,
-    Algorithm::RS384,
-    Algorithm::RS512,
-    Algorithm::PS256,
-    Algorithm::PS384,
-    Algorithm::PS512,
-    Algorithm::ES256,
-    Algorithm::ES384,
-    Algorithm::EdDSA,
-];
-
-pub(crate) struct Verifier {
-    settings: AuthSettings,
-    keys: Vec<Key>,
-}
-
-struct Key {
-    id: Option<String>,
-    algorithms: Vec<Algorithm>,
-    public: DecodingKey,
-}
-
-#[derive(Deserialize)]
-struct Claims {
-    sub: String,
-    #[serde(default)]
-    scope: String,
-}
-
-impl Verifier {
-    pub(crate) fn new(settings: &AuthSettings) -> Result<Self, StartError> {
-        let fault = |reason: String| StartError::Keys { path: settings.keys.display().to_string(), reason };
-        let bytes = std::fs::read(&settings.keys).map_err(|error| fault(error.to_string()))?;
-        let keys = read_keys(&bytes).map_err(fault)?;
-        Ok(Self { settings: settings.clone(), keys })
-    }
-
-    /// The principal and scopes of a good token; why it is not good is for the log alone.
-    fn verify(&self, token: &str) -> Result<(Principal, Scopes), String> {
-        let header = decode_header(token).map_err(|error| error.to_string())?;
-        let fitting = |key: &&Key| {
-            key.algorithms.contains(&header.alg) && (key.id.is_none() || header.kid.is_none() || key.id == header.kid)
-        };
-        let mut reason = format!("no key for {:?} {:?}", header.alg, header.kid);
-        for key in self.keys.iter().filter(fitting) {
-            let mut rules = Validation::new(header.alg);
-            rules.set_audience(&[&self.settings.audience]);
-            rules.set_issuer(&[&self.settings.issuer]);
-            rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
-            rules.validate_nbf = true;
-            rules.leeway = 30;
-            match decode::<Claims>(token, &key.public, &rules) {
-                Ok(good) => {
-                    let principal = Principal::new(&self.settings.issuer, &good.claims.sub);
-                    return Ok((principal, Scopes::parse(&good.claims.scope)));
-                }
-                Err(error) => reason = error.to_string(),
-            }
-        }
-        Err(reason)
-    }
-}
-
-fn read_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
-    if text.trim_start().starts_with('{') {
-        let set: JwkSet = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let keys = set.keys.iter().map(|jwk| {
-            let key = DecodingKey::from_jwk(jwk).map_err(|error| error.to_string())?;
-            let named = jwk.common.key_algorithm.and_then(|name| name.to_string().parse::<Algorithm>().ok());
-            let algorithms = named.map_or_else(|| ALGORITHMS.to_vec(), |algorithm| vec![algorithm]);
-            let algorithms: Vec<_> =
-                algorithms.into_iter().filter(|algorithm| ALGORITHMS.contains(algorithm)).collect();
-            Ok(Key { id: jwk.common.key_id.clone(), algorithms, public: key })
-        });
-        let keys = keys.collect::<Result<Vec<Key>, String>>()?;
-        return if keys.is_empty() { Err("the key set is empty".into()) } else { Ok(keys) };
-    }
-    let forms = [
-        (DecodingKey::from_rsa_pem(bytes), &ALGORITHMS[..6]),
-        (DecodingKey::from_ec_pem(bytes), &ALGORITHMS[6..8]),
-        (DecodingKey::from_ed_pem(bytes), &ALGORITHMS[8..]),
-    ];
-    let found = forms.into_iter().find_map(|(key, algorithms)| key.ok().map(|key| (key, algorithms)));
-    let (key, algorithms) = found.ok_or("it is neither a JWK set nor a public key in PEM")?;
-    Ok(vec![Key { id: None, algorithms: algorithms.to_vec(), public: key }])
-}
+use crate::settings::origin;
+use crate::{AuthSettings, Lacking, Route, ServerSettings, StartError};
 
 /// What the routes know of authentication.
 #[derive(Clone)]
-pub(crate) struct Doors {
-    pub(crate) verifier: Option<Arc<Verifier>>,
+pub(crate) struct Doors(Arc<Keeper>);
+
+enum Keeper {
+    /// Whoever can connect may call. Tokens are issued for those who want less than everything.
+    Open(Authority),
+    /// Only with a token of this server's own.
+    Own(Authority),
+    /// Only with a token of another issuer.
+    External(Verifier),
+}
+
+/// Why a request has no caller.
+pub(crate) enum Stranger {
+    /// It brought nothing.
+    Silent,
+    /// What it brought is no good; why is for the log.
+    Refused(String),
+    /// It cannot be found out now.
+    Unknown(Error),
+}
+
+impl Doors {
+    pub(crate) fn new(engine: &Engine, settings: &ServerSettings, address: SocketAddr) -> Result<Self, StartError> {
+        let own = |audience: Option<&str>| {
+            let audience = match audience {
+                Some(audience) => audience.to_owned(),
+                None if address.ip().is_unspecified() => return Err(StartError::Audience(address)),
+                None => format!("http://{address}{}", Route::Mcp.path()),
+            };
+            let issuer = origin(&audience).ok_or_else(|| StartError::Issuer(audience.clone()))?;
+            Ok(Authority::new(engine, issuer, audience))
+        };
+        Ok(Self(Arc::new(match &settings.auth {
+            None => Keeper::Open(own(None)?),
+            Some(AuthSettings::Local(local)) => Keeper::Own(own(local.audience.as_deref())?),
+            Some(AuthSettings::External(external)) => Keeper::External(Verifier::new(external)?),
+        })))
+    }
+
+    /// The authority that issues this server's tokens, if it is this server.
+    pub(crate) fn authority(&self) -> Option<&Authority> {
+        match &*self.0 {
+            Keeper::Open(authority) | Keeper::Own(authority) => Some(authority),
+            Keeper::External(_) => None,
+        }
+    }
+
+    /// Whom the token stands for; without one, whoever may come without.
+    pub(crate) async fn caller(&self, token: Option<&str>, ip: Option<IpAddr>) -> Result<Caller, Stranger> {
+        match (&*self.0, token) {
+            (Keeper::Open(_), None) => Ok(Caller::local(ip)),
+            (Keeper::Own(_) | Keeper::External(_), None) => Err(Stranger::Silent),
+            (Keeper::Open(authority) | Keeper::Own(authority), Some(token)) => match authority.verify(token).await {
+                Ok(Verdict::Good(identity)) => {
+                    Ok(Caller { principal: identity.principal, scopes: identity.scopes, ip })
+                }
+                Ok(Verdict::Bad(reason)) => Err(Stranger::Refused(reason)),
+                Err(error) => Err(Stranger::Unknown(error)),
+            },
+            (Keeper::External(verifier), Some(token)) => {
+                let (principal, scopes) = verifier.verify(token).map_err(Stranger::Refused)?;
+                Ok(Caller { principal, scopes, ip })
+            }
+        }
+    }
+
+    /// Where a client learns how to get a token; nowhere, if none is needed.
+    fn resource_metadata(&self) -> Option<String> {
+        let audience = match &*self.0 {
+            Keeper::Open(_) => return None,
+            Keeper::Own(authority) => authority.audience(),
+            Keeper::External(verifier) => &verifier.settings.audience,
+        };
+        Some(origin(audience).unwrap_or_default() + Route::Metadata.path())
+    }
+
+    fn challenge(&self, error: &str) -> String {
+        let mut parts = vec![error.to_owned()];
+        parts.extend(self.resource_metadata().map(|url| format!("resource_metadata=\"{url}\"")));
+        parts.retain(|part| !part.is_empty());
+        format!("Bearer {}", parts.join(", "))
+    }
+
+    pub(crate) fn refuse(&self, stranger: Stranger, peer: SocketAddr) -> Response {
+        let error = match stranger {
+            Stranger::Silent => "",
+            Stranger::Refused(reason) => {
+                tracing::info!(%reason, %peer, "a token was refused");
+                "error=\"invalid_token\""
+            }
+            Stranger::Unknown(error) => {
+                tracing::error!(detail = error.detail, "a token could not be looked up");
+                return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": error.public}))).into_response();
+            }
+        };
+        let body = json!({"error": "unauthorized", "error_description": "Send an access token for this server as a Bearer token."});
+        (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, self.challenge(error))], Json(body)).into_response()
+    }
+
+    /// A refusal for want of a scope says, like every other, where a token is to be had.
+    fn complete(&self, mut response: Response) -> Response {
+        let lacks = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
+        if let Some(error) = lacks.and_then(|value| value.strip_prefix("Bearer error=\"insufficient_scope\""))
+            && let Ok(whole) = HeaderValue::try_from(self.challenge(&format!("error=\"insufficient_scope\"{error}")))
+        {
+            response.headers_mut().insert(WWW_AUTHENTICATE, whole);
+        }
+        response
+    }
 }
 
 /// Puts the caller into the request, or refuses it. Nothing behind this can run without one.
@@ -118,48 +139,58 @@ pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, n
     let Some(connection) = request.extensions().get::<Connection>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let ip = Some(connection.peer.ip());
-    let caller = match &doors.verifier {
-        None => Caller::local(ip),
-        Some(verifier) => match bearer(request.headers()).map(|token| verifier.verify(token)) {
-            Some(Ok((principal, scopes))) => Caller { principal, scopes, ip },
-            Some(Err(reason)) => {
-                tracing::info!(%reason, peer = %connection.peer, "a token was refused");
-                return unauthorized(verifier, "error=\"invalid_token\", ");
-            }
-            None => return unauthorized(verifier, ""),
-        },
+    let caller = match bearer(request.headers()) {
+        Ok(token) => doors.caller(token, Some(connection.peer.ip())).await,
+        Err(stranger) => Err(stranger),
     };
-    request.extensions_mut().insert(Origin { caller: Arc::new(caller), lane: connection.lane });
-    next.run(request).await
+    let caller = match caller {
+        Ok(caller) => Arc::new(caller),
+        Err(stranger) => return doors.refuse(stranger, connection.peer),
+    };
+    request.extensions_mut().insert(Origin { caller, lane: connection.lane });
+    doors.complete(next.run(request).await)
 }
 
 /// The token of the one Authorization header. A token in the URL is not looked at.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let value = values.next()?.to_str().ok()?;
-    if values.next().is_some() {
-        return None;
+fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
+    let refused = |why: &str| Stranger::Refused(why.to_owned());
+    let Some(value) = one(headers, AUTHORIZATION).map_err(refused)? else { return Ok(None) };
+    match value.split_once(' ') {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
+        Some(_) | None => Err(refused("it is no Bearer token")),
     }
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn unauthorized(verifier: &Verifier, error: &str) -> Response {
-    let metadata = verifier.settings.origin().unwrap_or_default() + "/.well-known/oauth-protected-resource";
-    let challenge = format!("Bearer {error}resource_metadata=\"{metadata}\"");
-    let body = Json(
-        json!({"error": "unauthorized", "error_description": "Send an access token for this server as a Bearer token."}),
-    );
-    (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)], body).into_response()
+/// What HTTP says of a call that was refused because the token lacks a scope: the client may ask for a token with more.
+pub(crate) fn insufficient_scope(error: &Error) -> Option<(StatusCode, [(HeaderName, String); 1])> {
+    let scope = error.data.as_deref()?.get("required_scope")?.as_str()?;
+    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
+    Some((StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge)]))
+}
+
+/// The response to a call; if the call was refused for want of a scope, its status and headers say so, too.
+pub(crate) fn with_scope_said(lacking: &Lacking, response: Response) -> Response {
+    match lacking.error().and_then(insufficient_scope) {
+        // The status of a stream is sent before its call has come to anything.
+        Some((status, challenge)) if !is_stream(&response) => (status, challenge, response).into_response(),
+        Some(_) | None => response,
+    }
+}
+
+fn is_stream(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
 /// RFC 9728: where a client gets a token for this server.
 pub(crate) async fn metadata(State(doors): State<Doors>) -> Response {
-    let Some(verifier) = &doors.verifier else { return StatusCode::NOT_FOUND.into_response() };
+    let (audience, issuer) = match &*doors.0 {
+        Keeper::Open(_) => return StatusCode::NOT_FOUND.into_response(),
+        Keeper::Own(authority) => (authority.audience(), authority.issuer()),
+        Keeper::External(verifier) => (verifier.settings.audience.as_str(), verifier.settings.issuer.as_str()),
+    };
     Json(json!({
-        "resource": verifier.settings.audience,
-        "authorization_servers": [verifier.settings.issuer],
+        "resource": audience,
+        "authorization_servers": [issuer],
         "bearer_methods_supported": ["header"],
         "scopes_supported": Scope::ALL.map(Scope::as_str),
     }))

@@ -13,9 +13,9 @@ use mainstay_core::CancellationToken;
 use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::body;
-use crate::ServerSettings;
+use super::{auth, body};
 use crate::mcp::{CALLER, Handler, Kept, Origin, Plain, Sessions, Shared};
+use crate::{Lacking, ServerSettings};
 
 const SESSION: &str = "mcp-session-id";
 
@@ -45,7 +45,13 @@ impl Endpoint {
         Self { shared, service, sessions, message_bytes: settings.message_bytes }
     }
 
-    async fn answer(&self, request: Request) -> Response {
+    async fn answer(&self, mut request: Request) -> Response {
+        let lacking = Lacking::default();
+        request.extensions_mut().insert(lacking.clone());
+        auth::with_scope_said(&lacking, self.serve(request, &lacking).await)
+    }
+
+    async fn serve(&self, request: Request, lacking: &Lacking) -> Response {
         let (parts, body) = request.into_parts();
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
         if parts.method == Method::DELETE
@@ -63,7 +69,7 @@ impl Endpoint {
         if let Some(origin) = parts.extensions.get::<Origin>()
             && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
         {
-            return match plain.answer(&self.shared).await {
+            return match plain.answer(&self.shared, lacking).await {
                 Ok(body) => body::json(StatusCode::OK, body),
                 Err(error) => {
                     tracing::error!(%error, "a reply cannot be written");

@@ -2,9 +2,11 @@
 
 mod auth;
 mod body;
+mod external;
 pub(crate) mod guard;
 mod health;
 mod mcp;
+mod oauth;
 mod rpc;
 mod taken;
 
@@ -14,7 +16,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get};
+use axum::routing::{any, get, post};
 use futures::future::join_all;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -67,9 +69,9 @@ struct Listener {
 
 /// Takes the addresses and makes everything ready; refuses what would be unsafe to serve.
 pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
-    let doors = auth::Doors { verifier: settings.auth.as_ref().map(auth::Verifier::new).transpose()?.map(Arc::new) };
     let open = CancellationToken::new();
     let (socket, address) = take(settings.listen, "--listen", settings).await?;
+    let doors = auth::Doors::new(engine, settings, address)?;
     let desk = Arc::new(Desk::new(engine.clone())?);
     let rpc = |endpoint: Option<String>| {
         let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
@@ -135,6 +137,10 @@ pub enum Route {
     Health,
     Metadata,
     McpMetadata,
+    Token,
+    Revoke,
+    Keys,
+    Issuer,
 }
 
 /// Who may use a route when authentication is on.
@@ -145,7 +151,18 @@ pub enum Access {
 }
 
 impl Route {
-    pub const ALL: [Self; 6] = [Self::Mcp, Self::Rpc, Self::Metrics, Self::Health, Self::Metadata, Self::McpMetadata];
+    pub const ALL: [Self; 10] = [
+        Self::Mcp,
+        Self::Rpc,
+        Self::Metrics,
+        Self::Health,
+        Self::Metadata,
+        Self::McpMetadata,
+        Self::Token,
+        Self::Revoke,
+        Self::Keys,
+        Self::Issuer,
+    ];
 
     pub fn path(self) -> &'static str {
         match self {
@@ -155,14 +172,25 @@ impl Route {
             Self::Health => "/health",
             Self::Metadata => "/.well-known/oauth-protected-resource",
             Self::McpMetadata => "/.well-known/oauth-protected-resource/mcp",
+            Self::Token => "/oauth/token",
+            Self::Revoke => "/oauth/revoke",
+            Self::Keys => "/oauth/jwks",
+            Self::Issuer => "/.well-known/oauth-authorization-server",
         }
     }
 
     pub fn access(self) -> Access {
         match self {
             Self::Mcp | Self::Rpc | Self::Metrics => Access::Token,
-            // A load balancer has no token, and a client without one has to learn where to get it.
-            Self::Health | Self::Metadata | Self::McpMetadata => Access::Everybody,
+            // A load balancer has no token, and a client without one has to learn where to get it, and to get it: there
+            // it proves itself with its secret.
+            Self::Health
+            | Self::Metadata
+            | Self::McpMetadata
+            | Self::Token
+            | Self::Revoke
+            | Self::Keys
+            | Self::Issuer => Access::Everybody,
         }
     }
 }
@@ -177,6 +205,10 @@ fn routes(engine: &Engine, standard: &Arc<mcp::Endpoint>, rpc: &Arc<rpc::Endpoin
             Route::Metrics => get(health::metrics).with_state(engine.clone()),
             Route::Health => get(health::health).with_state(engine.clone()),
             Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(doors.clone()),
+            Route::Token => post(oauth::token).with_state(doors.clone()),
+            Route::Revoke => post(oauth::revoke).with_state(doors.clone()),
+            Route::Keys => get(oauth::keys).with_state(doors.clone()),
+            Route::Issuer => get(oauth::metadata).with_state(doors.clone()),
         };
         let handler = match route.access() {
             Access::Token => handler.layer(from_fn_with_state(doors.clone(), auth::identify)),
@@ -267,11 +299,7 @@ mod tests {
 
     #[test]
     fn the_endpoint_is_the_one_clients_know_or_none() {
-        let auth = |audience: &str| AuthSettings {
-            issuer: String::new(),
-            audience: audience.to_owned(),
-            keys: std::path::PathBuf::new(),
-        };
+        let auth = |audience: &str| AuthSettings::Local(crate::Local { audience: Some(audience.to_owned()) });
         let public = "https://mainstay.example:8443/mcp";
         for (address, audience, rpc, own) in [
             ("127.0.0.1:80", None, Some("http://127.0.0.1:80/rpc"), Some("http://127.0.0.1:80/")),

@@ -9,6 +9,8 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
+use crate::Lacking;
+
 use super::sink::Era;
 use super::{Origin, Shared, answers, encode, tasks};
 
@@ -21,6 +23,7 @@ pub(crate) struct Visit {
     pub(crate) cancel: CancellationToken,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) era: Era,
+    pub(crate) lacking: Lacking,
 }
 
 /// What they come for. It may ask before it answers.
@@ -70,7 +73,7 @@ impl Visit {
 /// Takes a call down the road, with the answers the client brought and the questions it leaves open.
 pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -> Result<Arrival, ErrorData> {
     let may_become_task = visit.may_become_task(shared, &errand.target)?;
-    let origin = visit.origin.clone();
+    let (origin, lacking) = (visit.origin.clone(), visit.lacking.clone());
     let target = errand.target.label().to_owned();
     let request =
         answers::Request { caller: &origin.caller, method: errand.method, target: &target, args: &errand.args };
@@ -88,13 +91,16 @@ pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -
     };
     match result {
         Ok(outcome) => Ok(Arrival::Outcome(outcome, id)),
-        Err(mut error) => match error.asked.take() {
-            Some(asked) => {
-                let asking = shared.sealer.ask(&shared.engine, &request, *asked, &given).await;
-                Ok(Arrival::Asks(asking.map_err(encode::protocol_error)?))
+        Err(mut error) => {
+            lacking.note(&error);
+            match error.asked.take() {
+                Some(asked) => {
+                    let asking = shared.sealer.ask(&shared.engine, &request, *asked, &given).await;
+                    Ok(Arrival::Asks(asking.map_err(encode::protocol_error)?))
+                }
+                None => Ok(Arrival::Error(error, id)),
             }
-            None => Ok(Arrival::Error(error, id)),
-        },
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::Lacking;
 use crate::http::guard::one;
 
 use super::errand::{signed, tool_result};
@@ -139,10 +140,11 @@ impl Plain {
     ) -> Option<Self> {
         let Message { id, params, .. } = message;
         let id = plain_id(id)?;
-        if !is_silent(shared, &params.name) {
+        let args = params.arguments.map_or(Value::Null, Value::Object);
+        // A call that is refused for its scope says nothing on its way either.
+        if !is_silent(shared, &params.name) && shared.engine.permits(&origin.caller, &params.name, &args) {
             return None;
         }
-        let args = params.arguments.map_or(Value::Null, Value::Object);
         let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, origin.caller.clone());
         call.session = session;
         call.idempotency_key = params.meta.idempotency_key.or(key);
@@ -158,12 +160,15 @@ impl Plain {
     }
 
     /// Makes the call and writes the response.
-    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
+    pub(crate) async fn answer(self, shared: &Arc<Shared>, lacking: &Lacking) -> std::io::Result<Vec<u8>> {
         let Self { id, era, call, origin } = self;
         let name = call.request_id.clone();
         let result = match shared.engine.call(call, &origin.lane).await {
             Ok(outcome) => tool_result(outcome),
-            Err(error) => encode::tool_error(error, era),
+            Err(error) => {
+                lacking.note(&error);
+                encode::tool_error(error, era)
+            }
         };
         let answer = match result {
             Ok(result) => {

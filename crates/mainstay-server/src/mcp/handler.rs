@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use mainstay_core::{CancellationToken, Outcome, Scope, Target};
+use mainstay_core::{CancellationToken, Outcome, Target};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
@@ -19,6 +19,7 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::Value;
 use tokio_util::sync::DropGuard;
 
+use crate::Lacking;
 use crate::http::guard::one;
 
 use super::errand::{self, Arrival, Errand, Visit};
@@ -68,6 +69,11 @@ impl Handler {
         context.extensions.get::<http::request::Parts>()
     }
 
+    /// Where word is left that the token lacks a scope; nobody reads it on stdio.
+    fn lacking(context: &Context) -> Lacking {
+        Self::parts(context).and_then(|parts| parts.extensions.get::<Lacking>()).cloned().unwrap_or_default()
+    }
+
     fn origin(&self, context: &Context) -> Result<Origin, ErrorData> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Origin>()).cloned();
         let from_pipe = self.piped.as_ref().map(|piped| piped.origin.clone());
@@ -77,10 +83,11 @@ impl Handler {
     /// The caller, if it may look at what there is.
     fn reader(&self, context: &Context) -> Result<Origin, ErrorData> {
         let origin = self.origin(context)?;
-        if origin.caller.scopes.allows(Scope::Read) {
-            return Ok(origin);
-        }
-        Err(ErrorData::invalid_request("This needs the scope \"read\", which the token does not have.", None))
+        self.shared.engine.admit_reader(&origin.caller).map_err(|error| {
+            Self::lacking(context).note(&error);
+            encode::protocol_error(error)
+        })?;
+        Ok(origin)
     }
 
     /// The caller, if it may look at what there is and has not looked too often.
@@ -121,6 +128,7 @@ impl Handler {
             cancel: context.ct.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             era,
+            lacking: Self::lacking(context),
         })
     }
 }

@@ -4,7 +4,7 @@ mod chunks;
 
 use std::sync::Arc;
 
-use mainstay_core::{Call, CancellationToken, Error, Outcome, Quiet, Result, Scope, Sink};
+use mainstay_core::{Call, CancellationToken, Error, Outcome, Quiet, Result, Sink};
 use mainstay_engine::Engine;
 use mainstay_wire::Id;
 use mainstay_wire::mira::{self, Ask, Contract, Fault, ListParams, Place, Quota, Request};
@@ -56,10 +56,7 @@ impl Desk {
     fn list(&self, params: Value, visit: &Visit) -> Result<Value> {
         let ListParams { filter, cursor, limit } = self.contract.list_params(params)?;
         let caller = &visit.origin.caller;
-        if !caller.scopes.allows(Scope::Read) {
-            let refusal = Error::denied("The list needs the scope \"read\", which the token does not have.");
-            return Err(refusal.with_data(json!({ "required_scope": Scope::Read.as_str() })));
-        }
+        self.engine.admit_reader(caller)?;
         self.engine.admit_listing(caller, "tools/list")?;
         let registry = self.engine.registry();
         let wanted = |tool: &_| filter.wants(tool, registry.is_enabled(tool));

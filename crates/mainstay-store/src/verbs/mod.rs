@@ -10,3 +10,4 @@ mod nonce;
 mod oauth;
 mod secret;
 mod session;
+mod signing;

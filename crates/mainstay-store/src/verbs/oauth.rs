@@ -119,6 +119,11 @@ impl OAuth for Inner {
         Box::pin(self.writer.perform(DisableClient { id: id.to_owned() }))
     }
 
+    fn refresh(&self, hash: &str, client: &str) -> BoxFuture<'_, Result<Option<Refresh>>> {
+        let values = [hash.into(), client.into()];
+        Box::pin(async move { self.readers.row(REFRESH, &values).await?.as_ref().map(refresh).transpose() })
+    }
+
     fn issue_refresh(&self, token: NewRefresh) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let NewRefresh { hash, family, client, subject, scopes, now_ms, expires_ms } = token;

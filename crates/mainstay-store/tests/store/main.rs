@@ -33,4 +33,5 @@ mod nonces;
 mod oauth;
 mod secrets;
 mod sessions;
+mod signing;
 mod tampering;

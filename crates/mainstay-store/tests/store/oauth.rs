@@ -10,6 +10,7 @@ on_both_engines![
     disabling_a_client_revokes_its_tokens,
     a_disabled_client_is_issued_nothing,
     a_refresh_token_rotates_and_keeps_what_it_stood_for,
+    what_a_refresh_token_stands_for_is_told_to_its_client_alone,
     reuse_revokes_the_whole_family,
     an_expired_revoked_or_unknown_token_is_unknown,
     another_clients_token_is_unknown_and_stays_good,
@@ -95,6 +96,15 @@ async fn a_refresh_token_rotates_and_keeps_what_it_stood_for(bench: Arc<Bench>) 
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 299, 900).await.unwrap(), stood_for("f1", 300));
+}
+
+async fn what_a_refresh_token_stands_for_is_told_to_its_client_alone(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    let told = store.oauth().refresh("t1", "app").await.unwrap().map(Rotation::Rotated);
+    assert_eq!(told, Some(stood_for("f1", 100)));
+    assert_eq!(store.oauth().refresh("t1", "thief").await.unwrap(), None);
+    assert_eq!(store.oauth().refresh("never", "app").await.unwrap(), None);
 }
 
 async fn reuse_revokes_the_whole_family(bench: Arc<Bench>) {

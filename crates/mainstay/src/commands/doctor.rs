@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use mainstay_server::AuthSettings;
+
 use super::say;
 use crate::house::{open_engine, open_store, open_workspace};
 use crate::{Config, MoreFamilies};
@@ -160,10 +162,13 @@ fn authentication(config: &Config) -> Finding {
             Good("off: only programs on this machine can connect".into())
         }
         None => bad("off, on an address others can reach", "Set [server.auth], or listen on 127.0.0.1."),
-        Some(auth) if !auth.keys.exists() => bad(
+        Some(AuthSettings::External(auth)) if !auth.keys.exists() => bad(
             format_args!("the key file {} is not there", auth.keys.display()),
             "Put the issuer's JWK set or public key there.",
         ),
-        Some(auth) => Good(format!("tokens of {}", auth.issuer)),
+        Some(AuthSettings::External(auth)) => Good(format!("tokens of {}", auth.issuer)),
+        Some(AuthSettings::Local(_)) => {
+            Good("tokens of this server; `mainstay client list` shows who gets them".into())
+        }
     }
 }

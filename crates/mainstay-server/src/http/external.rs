@@ -1,0 +1,99 @@
+//! Tokens of an issuer elsewhere: its public keys say whether they are its own.
+
+use jsonwebtoken::jwk::JwkSet;
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use mainstay_core::{Principal, Scopes};
+use serde::Deserialize;
+
+use crate::StartError;
+use crate::settings::External;
+
+/// Signatures only an issuer's private key can make. `none` and shared secrets are not among them.
+const ALGORITHMS: [Algorithm; 9] = [
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::PS384,
+    Algorithm::PS512,
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
+];
+
+pub(crate) struct Verifier {
+    pub(crate) settings: External,
+    keys: Vec<Key>,
+}
+
+struct Key {
+    id: Option<String>,
+    algorithms: Vec<Algorithm>,
+    public: DecodingKey,
+}
+
+#[derive(Deserialize)]
+struct Claims {
+    sub: String,
+    #[serde(default)]
+    scope: String,
+}
+
+impl Verifier {
+    pub(crate) fn new(settings: &External) -> Result<Self, StartError> {
+        let fault = |reason: String| StartError::Keys { path: settings.keys.display().to_string(), reason };
+        let bytes = std::fs::read(&settings.keys).map_err(|error| fault(error.to_string()))?;
+        let keys = read_keys(&bytes).map_err(fault)?;
+        Ok(Self { settings: settings.clone(), keys })
+    }
+
+    /// The principal and scopes of a good token; why it is not good is for the log alone.
+    pub(crate) fn verify(&self, token: &str) -> Result<(Principal, Scopes), String> {
+        let header = decode_header(token).map_err(|error| error.to_string())?;
+        let fitting = |key: &&Key| {
+            key.algorithms.contains(&header.alg) && (key.id.is_none() || header.kid.is_none() || key.id == header.kid)
+        };
+        let mut reason = format!("no key for {:?} {:?}", header.alg, header.kid);
+        for key in self.keys.iter().filter(fitting) {
+            let mut rules = Validation::new(header.alg);
+            rules.set_audience(&[&self.settings.audience]);
+            rules.set_issuer(&[&self.settings.issuer]);
+            rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
+            rules.validate_nbf = true;
+            rules.leeway = 30;
+            match decode::<Claims>(token, &key.public, &rules) {
+                Ok(good) => {
+                    let principal = Principal::new(&self.settings.issuer, &good.claims.sub);
+                    return Ok((principal, Scopes::parse(&good.claims.scope)));
+                }
+                Err(error) => reason = error.to_string(),
+            }
+        }
+        Err(reason)
+    }
+}
+
+fn read_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    if text.trim_start().starts_with('{') {
+        let set: JwkSet = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let keys = set.keys.iter().map(|jwk| {
+            let key = DecodingKey::from_jwk(jwk).map_err(|error| error.to_string())?;
+            let named = jwk.common.key_algorithm.and_then(|name| name.to_string().parse::<Algorithm>().ok());
+            let algorithms = named.map_or_else(|| ALGORITHMS.to_vec(), |algorithm| vec![algorithm]);
+            let algorithms: Vec<_> =
+                algorithms.into_iter().filter(|algorithm| ALGORITHMS.contains(algorithm)).collect();
+            Ok(Key { id: jwk.common.key_id.clone(), algorithms, public: key })
+        });
+        let keys = keys.collect::<Result<Vec<Key>, String>>()?;
+        return if keys.is_empty() { Err("the key set is empty".into()) } else { Ok(keys) };
+    }
+    let forms = [
+        (DecodingKey::from_rsa_pem(bytes), &ALGORITHMS[..6]),
+        (DecodingKey::from_ec_pem(bytes), &ALGORITHMS[6..8]),
+        (DecodingKey::from_ed_pem(bytes), &ALGORITHMS[8..]),
+    ];
+    let found = forms.into_iter().find_map(|(key, algorithms)| key.ok().map(|key| (key, algorithms)));
+    let (key, algorithms) = found.ok_or("it is neither a JWK set nor a public key in PEM")?;
+    Ok(vec![Key { id: None, algorithms: algorithms.to_vec(), public: key }])
+}

@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use mainstay_store::SigningKey;
+
+use crate::bench::{Bench, at_once};
+
+on_both_engines![
+    of_many_replicas_that_begin_at_once_all_use_the_same_key,
+    a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten,
+    a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays,
+];
+
+fn key(id: &str, created_ms: i64) -> SigningKey {
+    SigningKey { id: id.into(), pkcs8: vec![0, 255, 7], created_ms, expires_ms: None }
+}
+
+async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(bench: Arc<Bench>) {
+    let stores = [bench.open().await, bench.open().await];
+    let begun = at_once(50, |number| {
+        let store = stores[number % 2].clone();
+        async move { store.signing_keys().begin(key(&format!("k{number}"), 10)).await.unwrap() }
+    })
+    .await;
+    assert_eq!(begun.iter().filter(|begun| **begun).count(), 1);
+    let [one, two] = &stores;
+    let live = one.signing_keys().live(10).await.unwrap();
+    assert_eq!((live.len(), &live), (1, &two.signing_keys().live(10).await.unwrap()));
+}
+
+async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
+    store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
+    store.signing_keys().rotate(key("c", 30), 200).await.unwrap();
+    let live = async |now_ms| {
+        let keys = store.signing_keys().live(now_ms).await.unwrap();
+        keys.into_iter().map(|key| (key.id, key.expires_ms)).collect::<Vec<_>>()
+    };
+    assert_eq!(live(99).await, [("c".into(), None), ("b".into(), Some(200)), ("a".into(), Some(100))]);
+    assert_eq!(live(100).await, [("c".into(), None), ("b".into(), Some(200))]);
+    assert_eq!(store.signing_keys().sweep(100).await.unwrap(), 1);
+    assert_eq!(live(0).await.len(), 2);
+    store.close().await.unwrap();
+    let store = bench.open().await;
+    assert_eq!(store.signing_keys().live(300).await.unwrap(), [key("c", 30)]);
+}
+
+async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
+    assert!(!store.signing_keys().begin(key("b", 20)).await.unwrap());
+    assert!(store.signing_keys().rotate(key("a", 20), 100).await.is_err());
+    assert_eq!(store.signing_keys().live(20).await.unwrap(), [key("a", 10)]);
+}
+
+#[test]
+fn a_private_key_is_not_shown() {
+    assert!(!format!("{:?}", key("a", 10)).contains("255"));
+}
