@@ -28,15 +28,15 @@ const STEPS: &[Step] = &[
     Step {
         name: "unit",
         about: "unit and integration tests, on SQLite and PostgreSQL",
-        tools: &[Tool::Python, Tool::Postgres],
+        tools: &[Tool::Node, Tool::Python, Tool::Requests, Tool::Postgres],
         run: unit,
     },
     Step { name: "elsewhere", about: "the sandbox as on systems other than Linux", tools: &[], run: elsewhere },
     Step { name: "docs", about: "the reference builds, its examples run, links lead somewhere", tools: &[], run: docs },
     Step {
         name: "e2e",
-        about: "the real binary, driven by the Python SDK and the MCP Inspector",
-        tools: &[Tool::Node, Tool::Inspector, Tool::Python, Tool::PythonSdk],
+        about: "the real binary, driven by the Python SDK, the MCP Inspector and a browser",
+        tools: &[Tool::Node, Tool::Inspector, Tool::Python, Tool::PythonSdk, Tool::Playwright, Tool::Browser],
         run: e2e,
     },
     Step {
@@ -179,6 +179,8 @@ fn unit(run: &Run) -> Result<()> {
     } else {
         command.args(["test", "--workspace", "--lib", "--bins", "--tests"]);
     }
+    // The examples of contract 001 are run as tests.
+    command.env("MAINSTAY_TEST_PYTHON", run.tools.python()).env("MAINSTAY_TEST_NODE", run.tools.node());
     if let Some(postgres) = &run.postgres {
         command.env(postgres::VARIABLE, postgres.url());
     }
@@ -215,13 +217,16 @@ fn e2e(run: &Run) -> Result<()> {
     inspector.arg("-B").arg(drivers.join("inspector.py"));
     inspector.arg("--mainstay").arg(run.project.debug_binary("mainstay"));
     inspector.arg("--node").arg(run.tools.node()).arg("--inspector").arg(run.tools.inspector());
-    // Both are run, so that one failing driver does not hide what the other has to say.
-    let first = process::run_within(DRIVER_LIMIT, &mut python);
-    let second = process::run_within(DRIVER_LIMIT, &mut inspector);
-    match (first, second) {
-        (Err(first), Err(second)) => bail!("{first:#}\n{second:#}"),
-        (first, second) => first.and(second),
-    }
+    let mut consent = Command::new(run.tools.python());
+    consent.arg("-B").arg(drivers.join("consent_page.py"));
+    consent.arg("--mainstay").arg(run.project.debug_binary("mainstay")).arg("--browser").arg(Tools::browser()?);
+    // All are run, so that one failing driver does not hide what the others have to say.
+    let failures: Vec<String> = [&mut python, &mut inspector, &mut consent]
+        .into_iter()
+        .filter_map(|driver| process::run_within(DRIVER_LIMIT, driver).err())
+        .map(|error| format!("{error:#}"))
+        .collect();
+    if failures.is_empty() { Ok(()) } else { bail!(failures.join("\n")) }
 }
 
 fn conformance(run: &Run) -> Result<()> {

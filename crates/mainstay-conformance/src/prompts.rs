@@ -19,9 +19,9 @@ fn info(name: &str, description: &str, arguments: &[(&str, &str)]) -> PromptInfo
     };
     PromptInfo {
         name: name.to_owned(),
-        title: None,
         description: description.to_owned(),
         arguments: arguments.iter().map(required).collect(),
+        ..PromptInfo::default()
     }
 }
 

@@ -22,6 +22,15 @@ pub enum Target {
 }
 
 impl Target {
+    /// The standard's method for it.
+    pub const fn method(&self) -> &'static str {
+        match self {
+            Self::Tool { .. } => "tools/call",
+            Self::Resource { .. } => "resources/read",
+            Self::Prompt { .. } => "prompts/get",
+        }
+    }
+
     /// The name under which the call is counted and recorded.
     pub fn label(&self) -> &str {
         match self {
@@ -56,6 +65,11 @@ pub struct Call {
     pub request_id: Arc<str>,
     pub session: Option<Arc<str>>,
     pub idempotency_key: Option<String>,
+    /// A key that has been used answers with its first result, whatever it is used for now. Otherwise another call under
+    /// the same key is refused.
+    pub first_result_wins: bool,
+    /// The dialect the call was made in, where that has limits of its own.
+    pub dialect: Option<&'static str>,
     /// The caller's wish; the road takes the shorter of this and its own limit.
     pub deadline: Option<Duration>,
     pub answers: Answers,
@@ -72,6 +86,8 @@ impl Call {
             request_id: new_id().into(),
             session: None,
             idempotency_key: None,
+            first_result_wins: false,
+            dialect: None,
             deadline: None,
             answers: Answers::default(),
             sink: Arc::new(Quiet),

@@ -107,6 +107,11 @@ impl Principal {
         Self(format!("{issuer} {subject}").into())
     }
 
+    /// Whether this is the person at this machine; no issuer can make that name, which has no space in it.
+    pub fn is_local(&self) -> bool {
+        &*self.0 == "local"
+    }
+
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }

@@ -20,7 +20,7 @@ pub use call::{Answers, Call, Context, Outcome, Target};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, new_id};
 pub use error::{Asked, Error, Kind, Result};
-pub use event::Event;
+pub use event::{Called, Event};
 pub use prompt::{Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Role};
 pub use registry::{Family, Page, Registry};
 pub use reply::{Annotations, Audience, Block, Reply, ResourceLink};

@@ -43,6 +43,8 @@ pub struct PromptInfo {
     pub title: Option<String>,
     pub description: String,
     pub arguments: Vec<PromptArgument>,
+    /// The text with its arguments as `{name}`, where the prompt is nothing more than that.
+    pub template: Option<String>,
 }
 
 pub trait Prompt: Send + Sync + 'static {

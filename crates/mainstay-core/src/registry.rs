@@ -148,6 +148,7 @@ impl Registry {
         &self.shelves
     }
 
+    /// Those in no list are here too: it is for whoever runs the server.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolInfo> {
         self.tools.values().map(|tool| tool.info())
     }
@@ -157,7 +158,7 @@ impl Registry {
         self.tools_where(caller, |tool| self.is_enabled(tool), cursor, limit)
     }
 
-    /// Those tools that are wanted among the ones within this caller's scopes, switched off or not.
+    /// Those tools that are wanted among the listed ones within this caller's scopes, switched off or not.
     pub fn tools_where(
         &self,
         caller: &Caller,
@@ -167,7 +168,8 @@ impl Registry {
     ) -> Result<Page<Arc<dyn AnyTool>>> {
         let shown = self.tools.iter().filter(|(_, tool)| {
             let info = tool.info();
-            caller.scopes.allows(info.effect.scope()) && wanted(info)
+            let allowed = std::iter::once(info.effect.scope()).chain(info.scope).all(|s| caller.scopes.allows(s));
+            allowed && !info.unlisted && wanted(info)
         });
         page(shown.map(|(name, tool)| (name.clone(), tool.clone())), cursor, limit)
     }
@@ -300,6 +302,27 @@ mod tests {
         assert!(!registry.is_enabled(registry.tool("o.beta").unwrap().info()));
         let refused = registry.disable(["test_alpha", "no_such"]).unwrap_err();
         assert!(refused.public.contains("\"no_such\""), "{refused}");
+    }
+
+    struct Unlisted;
+
+    impl Tool for Unlisted {
+        const SPEC: Spec =
+            Spec { unlisted: true, scope: Some(Scope::Admin), ..Spec::new("test", "hidden", Effect::Reads) };
+        type Args = NoArgs;
+        type Output = Reply;
+
+        async fn call(&self, _args: NoArgs, _context: &Context) -> Result<Reply> {
+            Ok(Reply::default())
+        }
+    }
+
+    #[test]
+    fn an_unlisted_tool_is_found_by_name_and_is_in_no_list() {
+        let registry = Registry::new(vec![Family::new("test").tool(Unlisted).tool(Named::<0>)]).unwrap();
+        let listed = registry.tools_where(&Caller::local(None), |_| true, None, 50).unwrap().items;
+        assert_eq!(listed.iter().map(|tool| tool.info().listed.as_str()).collect::<Vec<_>>(), ["test_alpha"]);
+        assert!(registry.tool("test_hidden").is_some());
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub struct Spelling {
 
 /// A tool's declaration. Start from [`Spec::new`] and override with struct update.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own, and any may go with any")]
 pub struct Spec {
     pub family: &'static str,
     pub verb: &'static str,
@@ -86,6 +87,10 @@ pub struct Spec {
     pub dry_run: bool,
     /// Some of its calls do more than its effect says: which, by their arguments.
     pub weigh: Option<fn(&Value) -> Effect>,
+    /// What a caller needs besides the scope of the effect.
+    pub scope: Option<Scope>,
+    /// It is called by those who know of it and is in no list.
+    pub unlisted: bool,
     /// Changes when the meaning of its arguments or its result does.
     pub version: &'static str,
     pub tags: &'static [&'static str],
@@ -105,6 +110,8 @@ impl Spec {
             pace: Pace::Quick,
             dry_run: false,
             weigh: None,
+            scope: None,
+            unlisted: false,
             version: "1.0.0",
             tags: &[],
             spellings: &[],
@@ -176,6 +183,7 @@ pub struct Name {
 
 /// What the registry knows of a tool, whether it is ours or an upstream server's.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "what Spec says")]
 pub struct ToolInfo {
     pub name: Name,
     /// The name on the standard endpoint.
@@ -188,6 +196,8 @@ pub struct ToolInfo {
     pub pace: Pace,
     pub dry_run: bool,
     pub weigh: Option<fn(&Value) -> Effect>,
+    pub scope: Option<Scope>,
+    pub unlisted: bool,
     pub version: String,
     pub tags: Vec<String>,
     pub spellings: Vec<(String, String)>,
@@ -210,12 +220,19 @@ impl ToolInfo {
             pace: spec.pace,
             dry_run: spec.dry_run,
             weigh: spec.weigh,
+            scope: spec.scope,
+            unlisted: spec.unlisted,
             version: spec.version.into(),
             tags: spec.tags.iter().map(|tag| (*tag).to_owned()).collect(),
             spellings: spec.spellings.iter().map(|s| (s.dialect.to_owned(), s.name.to_owned())).collect(),
             input_schema: Arc::new(schema::of_args::<T::Args>()),
             output_schema: T::Output::schema().map(Arc::new),
         }
+    }
+
+    /// The name this tool has in a dialect, if it is spoken there.
+    pub fn spelling(&self, dialect: &str) -> Option<&str> {
+        self.spellings.iter().find(|(spoken, _)| spoken == dialect).map(|(_, name)| name.as_str())
     }
 
     /// What a call with these arguments does to the world.

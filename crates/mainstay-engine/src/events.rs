@@ -2,8 +2,12 @@
 //!
 //! Changes and calls travel apart: those who wait for a list to change are many, and are not woken by every call.
 
-use mainstay_core::Event;
+use std::sync::Arc;
+
+use mainstay_core::{Clock, Event};
 use tokio::sync::broadcast;
+
+use crate::feed::Feed;
 
 const KEPT: usize = 1024;
 
@@ -11,16 +15,17 @@ const KEPT: usize = 1024;
 pub struct Events {
     changes: broadcast::Sender<Event>,
     calls: broadcast::Sender<Event>,
-}
-
-impl Default for Events {
-    fn default() -> Self {
-        Self { changes: broadcast::Sender::new(KEPT), calls: broadcast::Sender::new(KEPT) }
-    }
+    feed: Arc<Feed>,
 }
 
 impl Events {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        let feed = Arc::new(Feed::new(clock));
+        Self { changes: broadcast::Sender::new(KEPT), calls: broadcast::Sender::new(KEPT), feed }
+    }
+
     pub fn publish(&self, event: Event) {
+        self.feed.hear(&event);
         let channel = match event {
             Event::Called { .. } => &self.calls,
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged | Event::ResourceUpdated { .. } => {
@@ -43,6 +48,10 @@ impl Events {
 
     /// Saves building an event nobody would hear.
     pub(crate) fn anyone_hears_calls(&self) -> bool {
-        self.calls.receiver_count() > 0
+        self.calls.receiver_count() > 0 || self.feed.records()
+    }
+
+    pub(crate) fn feed(&self) -> &Arc<Feed> {
+        &self.feed
     }
 }

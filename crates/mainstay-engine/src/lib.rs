@@ -1,26 +1,35 @@
 //! The engine: what happens to every call, whoever makes it and however it arrives.
 
+mod consents;
 mod digest;
 mod events;
+mod feed;
 mod gate;
+mod inquiry;
 mod metrics;
 pub mod oauth;
 mod policy;
+mod records;
 mod road;
 mod session;
 mod settings;
+mod shown;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use mainstay_core::{Call, Caller, Clock, Context, Effect, Event, Registry, Result, ToolInfo};
+use mainstay_core::{Call, Caller, Clock, Context, Event, Registry, Result, Scope, ToolInfo};
 use mainstay_store::Store;
 
+pub use consents::{CONSENT_PATH, ConsentDesk, ConsentRefusal, ConsentView, Decider, Standing};
 pub use events::Events;
+pub use feed::{FeedEvent, Heard, Listener};
 pub use gate::Lane;
+pub use inquiry::Inquiry;
 pub use metrics::Metrics;
 pub use policy::consent::CONSENT_KEY;
+pub use records::{AuditRow, Phase};
 pub use settings::{ConsentSettings, EngineSettings, Quota, RateSettings};
 
 use gate::Gate;
@@ -43,13 +52,15 @@ struct Parts {
     metrics: Metrics,
     events: Events,
     announce: Arc<dyn Fn(Event) + Send + Sync>,
+    /// Scheme, host and port under which people reach this server, if it has a listener.
+    address: OnceLock<String>,
 }
 
 impl Engine {
     /// Fails if a setting names a tool that the registry does not have.
     pub fn new(settings: EngineSettings, registry: Registry, store: Store, clock: Arc<dyn Clock>) -> Result<Self> {
         let settings = settings.resolved(&registry)?;
-        let events = Events::default();
+        let events = Events::new(clock.clone());
         let announcer = events.clone();
         Ok(Self(Arc::new(Parts {
             gate: Gate::new(&settings),
@@ -63,6 +74,7 @@ impl Engine {
             metrics: Metrics::default(),
             events,
             announce: Arc::new(move |event| announcer.publish(event)),
+            address: OnceLock::new(),
         })))
     }
 
@@ -101,17 +113,27 @@ impl Engine {
 
     /// Whether a call of this tool waits for a person first.
     pub fn asks_first(&self, tool: &ToolInfo) -> bool {
-        self.consent().needed(&tool.listed, tool.effect)
+        self.consent().needed(Some(tool), tool.effect)
+    }
+
+    /// The name people know a tool by, whichever of its spellings is given.
+    pub fn shown_name(&self, tool: &str) -> Option<String> {
+        self.registry().tool(tool).map(|tool| shown::tool_name(tool.info()).to_owned())
+    }
+
+    /// Says where people reach this server; the first who says it is believed.
+    pub fn reached_at(&self, origin: String) {
+        let _ = self.0.address.set(origin);
     }
 
     /// Whether this caller may look at what there is.
     pub fn admit_reader(&self, caller: &Caller) -> Result<()> {
-        policy::scope::allow(caller, Effect::Reads)
+        policy::scope::allow(caller, Scope::Read)
     }
 
     /// Counts a look at a list, named by its method, like a call: a list costs work, too.
     pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
-        self.rate().admit(caller, method)
+        self.rate().admit(caller, method, None)
     }
 
     /// A share of the calls for one new connection.
@@ -152,6 +174,7 @@ impl Engine {
     /// Drains, and leaves everything on disk.
     pub async fn shut_down(&self) -> bool {
         let all = self.drain().await;
+        self.finish_feed().await;
         if let Err(error) = self.store().close().await {
             tracing::error!(%error, "the store did not close cleanly");
         }

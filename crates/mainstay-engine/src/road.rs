@@ -6,20 +6,25 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_core::{
-    AnyTool, BoxFuture, Call, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result, Target,
+    AnyTool, BoxFuture, Call, Called, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result,
+    Scope, Target, ToolInfo,
 };
 use serde_json::{Value, json};
 
+use crate::policy::consent::Wish;
 use crate::policy::idempotency::{self, Claim, Entry};
-use crate::policy::record::{Record, unrecorded};
+use crate::policy::record::{Portrait, Record, unrecorded};
 use crate::policy::scope;
-use crate::{Engine, Lane, digest};
+use crate::{Engine, Lane, digest, shown};
 
 impl Engine {
     /// Takes one call from its arrival to its record.
     pub async fn call(&self, call: Call, lane: &Lane) -> Result<Outcome> {
         let ticket = self.gate().enter(lane, &call.cancel).await?;
-        let deed = Deed::find(self, &call.target)?;
+        let deed = match Deed::find(self, &call.target) {
+            Ok(deed) => deed,
+            Err(error) => return self.turn_away(&call, error).await,
+        };
         if !deed.effect().changes() {
             return self.travel(call, deed).await;
         }
@@ -37,10 +42,19 @@ impl Engine {
         result.unwrap_or_else(|error| Err(Error::internal(error)))
     }
 
+    /// A call of something that is not there is counted and recorded like any other.
+    async fn turn_away(&self, call: &Call, error: Error) -> Result<Outcome> {
+        let (method, name) = (call.target.method(), call.target.label());
+        let target = format!("{method} {name}");
+        let record = Record::open(self, call, Portrait::unheard(&target, method), String::new());
+        let admitted = self.rate().admit(&call.caller, name, call.dialect);
+        record.end(Err(admitted.err().unwrap_or(error))).await
+    }
+
     async fn travel(&self, mut call: Call, deed: Deed) -> Result<Outcome> {
         let args = take_args(&mut call.target);
         let args_digest = digest::of(&args);
-        let mut record = Record::open(self, &call, deed.label(), deed.metric(), deed.effect(), args_digest.clone());
+        let mut record = Record::open(self, &call, deed.portrait(&args), args_digest.clone());
         let result = self.walk(&mut call, &deed, args, &args_digest, &mut record).await;
         record.end(result).await
     }
@@ -56,8 +70,8 @@ impl Engine {
     ) -> Result<Outcome> {
         call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
         deed.check(&args)?;
-        deed.scopes().try_for_each(|effect| scope::allow(&call.caller, effect))?;
-        self.rate().admit(&call.caller, deed.label())?;
+        deed.scopes().try_for_each(|needed| scope::allow(&call.caller, needed))?;
+        self.rate().admit(&call.caller, deed.label(), call.dialect)?;
         let claim = match self.claim(call, deed, args_digest).await? {
             Entry::Replay(result) => return result,
             Entry::Go(claim) => claim,
@@ -82,7 +96,7 @@ impl Engine {
         let registry = self.registry();
         registry.tool(tool).is_none_or(|tool| {
             let deed = Deed::Tool { tool: tool.clone(), effect: tool.info().effect_of(args) };
-            deed.scopes().all(|effect| scope::allow(caller, effect).is_ok())
+            deed.scopes().all(|needed| scope::allow(caller, needed).is_ok())
         })
     }
 
@@ -91,6 +105,7 @@ impl Engine {
         let asked = idempotency::Asked {
             principal: call.caller.principal.as_str(),
             key: call.idempotency_key.as_deref().filter(|_| deed.effect().changes()),
+            first_result_wins: call.first_result_wins,
             target: deed.label(),
             args_digest,
             now_ms: self.clock().now_ms(),
@@ -108,8 +123,10 @@ impl Engine {
         args_digest: &str,
         record: &mut Record,
     ) -> Result<()> {
-        if self.consent().needed(deed.label(), deed.effect()) {
-            self.consent().obtain(self, context, deed.label(), deed.effect(), args, args_digest).await?;
+        if self.consent().needed(deed.tool(), deed.effect()) {
+            let wish =
+                Wish { target: deed.label(), shown: deed.shown(), effect: deed.effect(), args, digest: args_digest };
+            self.consent().obtain(self, context, &wish).await?;
         }
         record.begin().await?;
         // The one who asked may have gone while this was waited for; then nothing has happened yet.
@@ -232,12 +249,12 @@ impl Deed {
     }
 
     /// A call that does more than its tool's effect says takes the right to both.
-    fn scopes(&self) -> impl Iterator<Item = Effect> {
-        let declared = match self {
-            Self::Tool { tool, effect } if effect.changes() => Some(tool.info().effect),
-            Self::Tool { .. } | Self::Resource { .. } | Self::Prompt { .. } => None,
+    fn scopes(&self) -> impl Iterator<Item = Scope> {
+        let (declared, besides) = match self {
+            Self::Tool { tool, effect } => (effect.changes().then_some(tool.info().effect), tool.info().scope),
+            Self::Resource { .. } | Self::Prompt { .. } => (None, None),
         };
-        std::iter::once(self.effect()).chain(declared)
+        std::iter::once(self.effect()).chain(declared).map(Effect::scope).chain(besides)
     }
 
     fn pace(&self) -> Pace {
@@ -254,6 +271,28 @@ impl Deed {
             Self::Resource { uri, .. } => uri,
             Self::Prompt { name, .. } => name,
         }
+    }
+
+    /// The name people know it by.
+    fn shown(&self) -> &str {
+        self.tool().map_or(self.label(), shown::tool_name)
+    }
+
+    fn tool(&self) -> Option<&ToolInfo> {
+        match self {
+            Self::Tool { tool, .. } => Some(tool.info()),
+            Self::Resource { .. } | Self::Prompt { .. } => None,
+        }
+    }
+
+    /// How it looks in the records.
+    fn portrait(&self, args: &Value) -> Portrait<'_> {
+        let what = match self {
+            Self::Tool { .. } => Called::Tool,
+            Self::Resource { .. } => Called::Resource,
+            Self::Prompt { .. } => Called::Prompt(Arc::new(shown::brief(args))),
+        };
+        Portrait { what, target: self.label(), shown: self.shown(), metric: self.metric(), effect: self.effect() }
     }
 
     /// The name in the metrics, where a URI a caller made up must not become a time series.

@@ -72,14 +72,23 @@ fn listed(registry: &Registry, setting: &str, name: &str) -> Result<String> {
     Ok(tool.info().listed.clone())
 }
 
-/// How often a client may call. Nothing is limited unless it is written here.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How often a client may call. Nothing but the dialect `agents` is limited unless it is written here.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateSettings {
     /// All calls of one client together; looking at a list is one, too.
     pub per_client: Option<Quota>,
     /// Calls of one tool by one client, by the tool's name in any of its spellings.
     pub per_tool: BTreeMap<String, Quota>,
+    /// All requests of one client in the dialect `agents` and to its REST API: one principal's, or one address's where
+    /// there is no authentication.
+    pub agents: Quota,
+}
+
+impl Default for RateSettings {
+    fn default() -> Self {
+        Self { per_client: None, per_tool: BTreeMap::new(), agents: Quota { calls: 100, seconds: minute() } }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,12 +115,29 @@ pub struct ConsentSettings {
     pub required_for: Vec<Effect>,
     /// Tools that need approval whatever their effect, by name in any of its spellings.
     pub required_for_tools: Vec<String>,
+    /// Words that, in the name of a tool that contract 001 speaks, mean that its calls need approval.
+    pub required_for_words: Vec<String>,
     /// Minutes an approval, or the request for one, is good for.
     pub minutes: u32,
+    /// With authentication on: whether somebody with the scope `consent` may decide on their own request.
+    pub self_approval: bool,
+    /// Without authentication: whether requests from this machine may decide over HTTP. They may not in any case where
+    /// commands could send such a request.
+    pub without_token: bool,
 }
+
+/// What is hard to take back, by the words for it.
+const DANGEROUS: [&str; 8] = ["delete", "drop", "remove", "destroy", "reset", "truncate", "migrate", "deploy"];
 
 impl Default for ConsentSettings {
     fn default() -> Self {
-        Self { required_for: vec![Effect::Destroys], required_for_tools: Vec::new(), minutes: 30 }
+        Self {
+            required_for: vec![Effect::Destroys],
+            required_for_tools: Vec::new(),
+            required_for_words: DANGEROUS.map(str::to_owned).to_vec(),
+            minutes: 30,
+            self_approval: false,
+            without_token: true,
+        }
     }
 }

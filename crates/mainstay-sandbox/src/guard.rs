@@ -24,6 +24,7 @@ pub const PROTECTED: &[&str] = &[
     ".pgpass",
     ".my.cnf",
     ".git-credentials",
+    "credentials",
     ".htpasswd",
     "id_rsa",
     "id_dsa",
@@ -31,6 +32,7 @@ pub const PROTECTED: &[&str] = &[
     "id_ed25519",
     "*.pem",
     "*.key",
+    "*.cert",
     "*.p12",
     "*.pfx",
     "*.jks",
@@ -62,6 +64,11 @@ impl Guard {
             .collect();
         let added = more.iter().map(|name| plain(name.as_bytes())).collect();
         Self { patterns, added }
+    }
+
+    /// The names, and the patterns of names, that are protected.
+    pub fn names(&self) -> Vec<String> {
+        self.patterns.iter().map(|pattern| String::from_utf8_lossy(pattern).into_owned()).collect()
     }
 
     /// Whether a single name, as it stands in a directory, is protected.
@@ -160,6 +167,8 @@ mod tests {
             ".Env.Production",
             "server.KEY",
             "a.pem",
+            "server.cert",
+            "Credentials",
             ".ssh",
             ".\u{17f}sh",
             "id_rsa",
@@ -171,9 +180,19 @@ mod tests {
     #[test]
     fn ordinary_names_are_not() {
         let guard = Guard::default();
-        for name in
-            [".gitignore", ".github", "git", ".environment", "env", "monkey", "key.rs", ".env.example", "pem", "..."]
-        {
+        for name in [
+            ".gitignore",
+            ".github",
+            "git",
+            ".environment",
+            "env",
+            "monkey",
+            "key.rs",
+            ".env.example",
+            "pem",
+            "credentials.rs",
+            "...",
+        ] {
             assert!(!guard.protects(OsStr::new(name)), "{name:?}");
         }
     }

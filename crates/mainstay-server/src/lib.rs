@@ -1,6 +1,7 @@
 //! Transports. This crate turns bytes into calls of the engine and the engine's outcomes into bytes; what a call may
 //! do is decided behind it, the same for every transport.
 
+mod agents;
 pub mod client;
 mod http;
 mod lacking;
@@ -9,7 +10,7 @@ mod mira;
 mod settings;
 mod stdio;
 
-pub use http::{Access, Bound, Route, bind};
+pub use http::{Access, Bound, Route, View, bind, openapi};
 pub use settings::{AuthSettings, External, Local, ServerSettings};
 pub use stdio::{Dialect, serve_stdio};
 
@@ -21,6 +22,8 @@ pub struct About {
     pub version: &'static str,
     /// For the model: what this server is for and how to use it well.
     pub instructions: String,
+    /// The names of files that no path may lead to.
+    pub protected: Vec<String>,
 }
 
 /// Why a server could not start.

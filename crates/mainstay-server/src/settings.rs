@@ -28,6 +28,8 @@ pub struct ServerSettings {
     pub session_idle_seconds: u64,
     /// Connections open at once, on each address.
     pub connections: usize,
+    /// How many may listen on `/ws` at once.
+    pub websockets: usize,
     pub auth: Option<AuthSettings>,
 }
 
@@ -42,6 +44,7 @@ impl Default for ServerSettings {
             sessions: 10_000,
             session_idle_seconds: 1800,
             connections: 20_000,
+            websockets: 1000,
             auth: None,
         }
     }

@@ -19,6 +19,8 @@ pub struct NewConsent {
     pub binding: Binding,
     /// What will happen, in words for the person who decides.
     pub summary: String,
+    /// The arguments as that person sees them.
+    pub arguments: String,
     pub now_ms: i64,
     pub expires_ms: i64,
 }
@@ -37,10 +39,23 @@ pub struct Consent {
     pub id: String,
     pub binding: Binding,
     pub summary: String,
+    pub arguments: String,
     pub state: ConsentState,
     pub decided_by: Option<String>,
+    /// What whoever decided gave for it.
+    pub reason: Option<String>,
     pub created_ms: i64,
     pub expires_ms: i64,
+}
+
+/// What somebody says to a request.
+#[derive(Debug, Clone)]
+pub struct Ruling {
+    pub id: String,
+    pub by: String,
+    pub approve: bool,
+    pub reason: Option<String>,
+    pub now_ms: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +94,7 @@ pub trait Consents: Send + Sync {
     /// Those still waiting for a decision, oldest first.
     fn pending(&self, now_ms: i64, limit: u32) -> BoxFuture<'_, Result<Vec<Consent>>>;
 
-    fn decide(&self, id: &str, by: &str, approve: bool, now_ms: i64) -> BoxFuture<'_, Result<Decision>>;
+    fn decide(&self, ruling: Ruling) -> BoxFuture<'_, Result<Decision>>;
 
     /// Uses up an approval with exactly this binding, in one step: of two calls at once, one gets it.
     fn take(&self, binding: Binding, now_ms: i64) -> BoxFuture<'_, Result<Taken>>;

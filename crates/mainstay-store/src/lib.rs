@@ -3,9 +3,11 @@
 //! Only this crate knows SQL. The engine is chosen by URL when the program runs: `sqlite:PATH` or `postgres://…`.
 //! Every write goes through one writer that groups commits, and is on disk when its future resolves.
 
+mod agents;
 mod audit;
 mod consent;
 mod error;
+mod feed;
 mod idempotency;
 mod ledger;
 mod migrate;
@@ -21,9 +23,15 @@ mod url;
 mod verbs;
 mod writer;
 
+pub use agents::{
+    Activity, ActivityQuery, AgentState, Agents, Changed, Collaboration, CollaborationQuery, Column, Component,
+    ComponentQuery, Conflict, Dispute, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal, Proposal,
+    Registration, Vote,
+};
 pub use audit::{AuditEntry, AuditLog, AuditQuery, AuditRow, Fault, Head, Phase, Verdict};
-pub use consent::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Taken};
+pub use consent::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Ruling, Taken};
 pub use error::{Result, StoreError};
+pub use feed::{FEED_MEMORY_MS, Feed, FeedHead, FeedPage, NewFeedPage};
 pub use idempotency::{Begin, Begun, Idempotency};
 pub use nonce::Nonces;
 pub use oauth::{Client, NewRefresh, OAuth, Refresh, Rotation};

@@ -20,8 +20,18 @@ const MIGRATIONS: &[Migration] = &[
     },
     Migration {
         number: 2,
-        sqlite: include_str!("../migrations/sqlite/0002_signing_keys.sql"),
-        postgres: include_str!("../migrations/postgres/0002_signing_keys.sql"),
+        sqlite: include_str!("../migrations/sqlite/0002_agents.sql"),
+        postgres: include_str!("../migrations/postgres/0002_agents.sql"),
+    },
+    Migration {
+        number: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_signing_keys.sql"),
+        postgres: include_str!("../migrations/postgres/0003_signing_keys.sql"),
+    },
+    Migration {
+        number: 4,
+        sqlite: include_str!("../migrations/sqlite/0004_feed.sql"),
+        postgres: include_str!("../migrations/postgres/0004_feed.sql"),
     },
 ];
 

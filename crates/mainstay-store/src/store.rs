@@ -6,8 +6,8 @@ use crate::sql::{Readers, Source};
 use crate::url::Place;
 use crate::writer::Writer;
 use crate::{
-    AuditLog, Consents, Idempotency, Nonces, OAuth, Result, Secrets, Sessions, SigningKeys, StoreError, StoreOptions,
-    migrate,
+    Agents, AuditLog, Consents, Feed, Idempotency, Nonces, OAuth, Result, Secrets, Sessions, SigningKeys, StoreError,
+    StoreOptions, migrate,
 };
 
 /// A store on either engine. Clones are the same store.
@@ -62,6 +62,10 @@ impl Store {
         &*self.inner
     }
 
+    pub fn feed(&self) -> &dyn Feed {
+        &*self.inner
+    }
+
     pub fn nonces(&self) -> &dyn Nonces {
         &*self.inner
     }
@@ -71,6 +75,10 @@ impl Store {
     }
 
     pub fn signing_keys(&self) -> &dyn SigningKeys {
+        &*self.inner
+    }
+
+    pub fn agents(&self) -> &dyn Agents {
         &*self.inner
     }
 
@@ -94,6 +102,7 @@ impl Store {
         Ok(self.sessions().sweep(now_ms).await?
             + self.idempotency().sweep(now_ms).await?
             + self.consents().sweep(now_ms).await?
+            + self.feed().sweep(now_ms).await?
             + self.nonces().sweep(now_ms).await?
             + self.oauth().sweep(now_ms).await?
             + self.signing_keys().sweep(now_ms).await?)

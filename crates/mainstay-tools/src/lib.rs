@@ -1,14 +1,20 @@
 //! The tool families. Each has a folder; each folder has a list; a tool is a file and one line of that list.
 
+mod agents;
 mod exec;
 mod files;
 mod server;
 
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use mainstay_core::{Error, Family, Result};
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
+use mainstay_store::Store;
+use serde_json::Value;
+
+pub use agents::{AgentsSettings, Watch};
 
 /// What the families are built from.
 #[derive(Debug, Clone)]
@@ -17,12 +23,17 @@ pub struct Setup {
     pub workspace: Workspace,
     pub files: FilesSettings,
     pub exec: ExecSettings,
-    pub store: &'static str,
+    pub agents: AgentsSettings,
+    pub store: Store,
+    /// The description of the server's HTTP interface, once it is known.
+    pub openapi: Arc<OnceLock<Value>>,
+    /// Files that are watched as resources; whoever builds the families runs it.
+    pub watch: Watch,
     pub started: Instant,
 }
 
 /// Every family there is, in the order they are listed.
-pub const FAMILIES: [&str; 3] = ["exec", "files", "server"];
+pub const FAMILIES: [&str; 4] = ["agents", "exec", "files", "server"];
 
 /// The families asked for, or all of them. A name that is none of ours is an error: a typing mistake must not turn
 /// into a server without tools.
@@ -34,6 +45,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         )));
     }
     let all = vec![
+        agents::family(setup),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),
@@ -50,28 +62,19 @@ fn yes() -> bool {
 mod tests {
     use super::*;
 
-    fn setup() -> Setup {
-        let files = FilesSettings::default();
-        let workspace = Workspace::open(".".as_ref(), &files).unwrap();
-        Setup {
-            version: "0",
-            workspace,
-            files,
-            exec: ExecSettings::default(),
-            store: "sqlite",
-            started: Instant::now(),
-        }
+    async fn all() -> Vec<Family> {
+        families(&agents::setup().await, &[]).unwrap()
     }
 
-    #[test]
-    fn the_list_of_names_is_the_list_of_families() {
-        let names: Vec<_> = families(&setup(), &[]).unwrap().into_iter().map(|family| family.name).collect();
+    #[tokio::test]
+    async fn the_list_of_names_is_the_list_of_families() {
+        let names: Vec<_> = all().await.into_iter().map(|family| family.name).collect();
         assert_eq!(names, FAMILIES);
     }
 
-    #[test]
-    fn every_tool_is_told_in_words_and_belongs_to_its_family() {
-        for family in families(&setup(), &[]).unwrap() {
+    #[tokio::test]
+    async fn every_tool_is_told_in_words_and_belongs_to_its_family() {
+        for family in all().await {
             for tool in &family.tools {
                 let info = tool.info();
                 assert_eq!(info.name.family, family.name);
@@ -80,9 +83,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_family_that_is_not_there_is_refused_by_name() {
-        let refused = families(&setup(), &["fils".to_owned()]).err().unwrap();
+    #[tokio::test]
+    async fn a_family_that_is_not_there_is_refused_by_name() {
+        let refused = families(&agents::setup().await, &["fils".to_owned()]).err().unwrap();
         assert!(refused.public.contains("fils") && refused.public.contains("server"));
     }
 }

@@ -64,9 +64,23 @@ impl Refusal {
 
     /// The error as a response, ready to be written.
     pub fn to_json(&self) -> String {
-        let error = json!({"code": self.code, "message": self.message});
-        format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, self.id)
+        failure(&self.id, &json!({"code": self.code, "message": self.message}))
     }
+}
+
+/// A response that holds a result.
+pub fn result(id: &Id, result: &Value) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
+/// A response that holds an error.
+pub fn failure(id: &Id, error: &Value) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+}
+
+/// The id of what looks like a request, for an answer that is given before the request is looked at.
+pub fn id_of(bytes: &[u8]) -> Id {
+    open(bytes).ok().and_then(|envelope| envelope.id(Numbers::Any).ok().flatten()).unwrap_or_else(Id::null)
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,8 @@
 //! What travels over a transport, as data. Nothing here reads or writes a socket.
 
+pub mod agents;
 pub mod asking;
+mod content;
 pub mod events;
 mod id;
 mod json;

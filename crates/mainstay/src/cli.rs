@@ -49,7 +49,7 @@ pub(crate) struct Flags {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve over HTTP: /mcp, /rpc, /oauth, /health and /metrics
+    /// Serve over HTTP: /mcp, /rpc, /jsonrpc, /api/mcp, /ws, /oauth, consent pages, /docs, /health and /metrics
     Serve,
     /// Serve the program that started this one over standard input and output
     Stdio {
@@ -95,6 +95,9 @@ pub(crate) enum Command {
     /// Look after the clients that get access tokens from this server
     #[command(subcommand)]
     Client(Client),
+    /// See which calls wait for a person's consent, and decide
+    #[command(subcommand)]
+    Consent(Consent),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -173,6 +176,29 @@ pub(crate) enum Client {
     Disable { id: String },
     /// Sign with a new key from now on; the old one is good until its last token has expired
     RotateKey,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Consent {
+    /// Show the requests that wait, oldest first
+    List {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let the call run once
+    Approve(Verdict),
+    /// Refuse the call
+    Deny(Verdict),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verdict {
+    /// The request, as `mainstay consent list` shows it
+    pub(crate) id: String,
+    /// Why; kept in the audit
+    #[arg(long)]
+    pub(crate) reason: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -7,6 +7,7 @@ use mainstay_engine::EngineSettings;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
+use mainstay_tools::AgentsSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -33,6 +34,7 @@ pub struct Config {
     pub engine: EngineSettings,
     pub files: FilesSettings,
     pub exec: ExecSettings,
+    pub agents: AgentsSettings,
     /// Where it was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,

@@ -1,16 +1,17 @@
 //! How the parts are put together.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use anyhow::Context as _;
 use mainstay_core::{CancellationToken, Registry, SystemClock};
-use mainstay_engine::Engine;
-use mainstay_sandbox::Workspace;
+use mainstay_engine::{Engine, EngineSettings};
+use mainstay_sandbox::exec::{Network, SandboxMode};
+use mainstay_sandbox::{Guard, Workspace};
 use mainstay_server::About;
 use mainstay_store::{Store, StoreOptions};
-use mainstay_tools::Setup;
+use mainstay_tools::{Setup, Watch};
 
 use crate::{Config, MoreFamilies};
 
@@ -56,12 +57,16 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     mainstay_sandbox::raise_open_files();
     let workspace = open_workspace(config)?;
     let store = open_store(config).await?;
+    let watch = Watch::new(&workspace);
     let setup = Setup {
         version: VERSION,
         workspace,
         files: config.files.clone(),
         exec: config.exec.clone(),
-        store: store.engine(),
+        agents: config.agents.clone(),
+        store: store.clone(),
+        openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION))),
+        watch: watch.clone(),
         started: Instant::now(),
     };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
@@ -69,7 +74,18 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     let mut registry = Registry::new(families)
         .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
     registry.disable(&config.disabled_tools)?;
-    Ok(Engine::new(config.engine.clone(), registry, store, Arc::new(SystemClock))?)
+    let engine = Engine::new(engine_settings(config), registry, store, Arc::new(SystemClock))?;
+    let events = engine.events().clone();
+    tokio::spawn(watch.run(move |event| events.publish(event)));
+    Ok(engine)
+}
+
+/// A command that can reach this server could approve what it was started for: then a request without a token does not.
+fn engine_settings(config: &Config) -> EngineSettings {
+    let mut settings = config.engine.clone();
+    let reached = config.exec.network == Network::On || config.exec.sandbox == SandboxMode::Off;
+    settings.consent.without_token &= !reached;
+    settings
 }
 
 pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
@@ -80,6 +96,7 @@ pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
             "Mainstay serves the workspace {}. Every call is checked, limited and recorded.",
             workspace.display()
         ),
+        protected: Guard::new(&config.files.protect, &config.files.unprotect).names(),
     })
 }
 
@@ -105,9 +122,12 @@ pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// Forgets what has expired, now and then, for as long as the server runs.
-pub(crate) fn keep_clean(engine: &Engine) {
+/// What goes on beside the calls for as long as the server runs: those who listen are told, and what has expired is
+/// forgotten.
+pub(crate) fn keep_house(engine: &Engine) {
     let engine = engine.clone();
+    let telling = engine.clone();
+    tokio::spawn(async move { telling.keep_feed().await });
     tokio::spawn(async move {
         let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
         every.tick().await;

@@ -23,6 +23,11 @@ pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> 
             all.extend(headers);
             return http.send("POST /rpc", &all, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap();
         }
+        Route::Jsonrpc => {
+            let mut all = vec![("Content-Type", "application/json")];
+            all.extend(headers);
+            return http.send("POST /jsonrpc", &all, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap();
+        }
         Route::Token | Route::Revoke => {
             let mut all = vec![("Content-Type", "application/x-www-form-urlencoded")];
             all.extend(headers);
@@ -30,7 +35,24 @@ pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> 
                 .send(&format!("POST {}", route.path()), &all, b"grant_type=client_credentials&token=x")
                 .unwrap();
         }
-        Route::Metrics | Route::Health | Route::Metadata | Route::McpMetadata | Route::Keys | Route::Issuer => {
+        Route::Ws => {
+            let mut all = HANDSHAKE.to_vec();
+            all.extend(headers);
+            return http.send("GET /ws", &all, b"").unwrap();
+        }
+        Route::Consent => return http.send("GET /api/mcp/consent/none", headers, b"").unwrap(),
+        Route::Api(_)
+        | Route::OpenApi
+        | Route::Docs
+        | Route::DocsScript
+        | Route::DocsStyle
+        | Route::ConsentStyle
+        | Route::Metrics
+        | Route::Health
+        | Route::Metadata
+        | Route::McpMetadata
+        | Route::Keys
+        | Route::Issuer => {
             return http.send(&format!("GET {}", route.path()), headers, b"").unwrap();
         }
     }
@@ -44,14 +66,53 @@ pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> 
     http.send("POST /mcp", &all, modern(1, "tools/list", json!({})).to_string().as_bytes()).unwrap()
 }
 
-/// What a knock without a token gets where none is needed: of the public routes, some have nothing to say to it.
-fn without_auth(route: Route) -> u16 {
+const HANDSHAKE: [(&str, &str); 4] = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+];
+
+/// Whose tokens are needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Needs {
+    None,
+    Own,
+    AnotherIssuers,
+}
+
+/// What a visitor who may come in is answered: some routes have nothing to say to a knock.
+pub(crate) fn welcome(route: Route, needs: Needs) -> u16 {
+    let elsewhere = needs == Needs::AnotherIssuers;
     match route {
-        Route::Mcp | Route::Rpc | Route::Metrics | Route::Health | Route::Keys | Route::Issuer => 200,
-        // Nothing is protected.
-        Route::Metadata | Route::McpMetadata => 404,
+        Route::Ws => 101,
+        Route::Consent => 404,
         // It does not say which client it is.
-        Route::Token | Route::Revoke => 401,
+        Route::Token | Route::Revoke => {
+            if elsewhere {
+                404
+            } else {
+                401
+            }
+        }
+        Route::Keys | Route::Issuer if elsewhere => 404,
+        // Nothing is protected.
+        Route::Metadata | Route::McpMetadata if needs == Needs::None => 404,
+        Route::Mcp
+        | Route::Rpc
+        | Route::Jsonrpc
+        | Route::Api(_)
+        | Route::OpenApi
+        | Route::Docs
+        | Route::DocsScript
+        | Route::DocsStyle
+        | Route::ConsentStyle
+        | Route::Metrics
+        | Route::Health
+        | Route::Metadata
+        | Route::McpMetadata
+        | Route::Keys
+        | Route::Issuer => 200,
     }
 }
 
@@ -65,7 +126,7 @@ fn a_foreign_host_or_origin_is_refused_on_every_route() {
     for route in Route::ALL {
         for headers in [vec![("Host", own.as_str())], vec![("Host", &localhost), ("Origin", &own_origin)]] {
             let status = knock(&server, route, &headers).status;
-            assert_eq!(status, without_auth(route), "{route:?} {headers:?}");
+            assert_eq!(status, welcome(route, Needs::None), "{route:?} {headers:?}");
         }
         let hosts = [
             "evil.example".to_owned(),
@@ -105,13 +166,13 @@ fn a_foreign_host_or_origin_is_refused_on_every_route() {
     }
 }
 
-struct Issuer {
+pub(crate) struct Issuer {
     key: EncodingKey,
     jwk: Value,
 }
 
 impl Issuer {
-    fn new(id: &str) -> Self {
+    pub(crate) fn new(id: &str) -> Self {
         let pkcs8 = Ed25519KeyPair::generate_pkcs8(&aws_lc_rs::rand::SystemRandom::new()).unwrap();
         let pair = Ed25519KeyPair::from_pkcs8(pkcs8.as_ref()).unwrap();
         let x = BASE64URL.encode(pair.public_key().as_ref());
@@ -119,7 +180,7 @@ impl Issuer {
         Self { key: EncodingKey::from_ed_der(pkcs8.as_ref()), jwk }
     }
 
-    fn token(&self, change: &Value) -> String {
+    pub(crate) fn token(&self, change: &Value) -> String {
         let mut claims =
             json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "scope": "read write", "exp": 4_000_000_000_u64});
         claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
@@ -130,15 +191,7 @@ impl Issuer {
     }
 }
 
-/// What a knock that is let in gets where tokens are issued elsewhere.
-fn with_another_issuer(route: Route) -> u16 {
-    match route {
-        Route::Mcp | Route::Rpc | Route::Metrics | Route::Health | Route::Metadata | Route::McpMetadata => 200,
-        Route::Token | Route::Revoke | Route::Keys | Route::Issuer => 404,
-    }
-}
-
-fn with_auth(data: &Path, issuer: &Issuer) -> Server {
+pub(crate) fn with_auth(data: &Path, issuer: &Issuer) -> Server {
     std::fs::write(data.join("keys.json"), json!({"keys": [issuer.jwk]}).to_string()).unwrap();
     let config = format!(
         "[server.auth]\nissuer = {ISSUER:?}\naudience = {AUDIENCE:?}\nkeys = {:?}\n",
@@ -195,12 +248,14 @@ fn every_route_refuses_every_bad_token_unless_it_is_on_the_public_list() {
                         "{challenge}"
                     );
                 }
-                Access::Everybody => assert_eq!(reply.status, with_another_issuer(route), "{route:?} {what}"),
+                Access::Everybody => {
+                    assert_eq!(reply.status, welcome(route, Needs::AnotherIssuers), "{route:?} {what}")
+                }
             }
         }
         let bearer = format!("Bearer {good}");
         let status = knock(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
-        assert_eq!(status, with_another_issuer(route), "{route:?}");
+        assert_eq!(status, welcome(route, Needs::AnotherIssuers), "{route:?}");
     }
     let twice = knock(
         &server,
@@ -249,6 +304,25 @@ fn scopes_decide_what_is_listed_and_what_is_called() {
 }
 
 #[test]
+fn a_tool_for_administrators_is_refused_before_anybody_is_asked_for_consent() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let call = |scope: &str| {
+        let bearer = format!("Bearer {}", issuer.token(&json!({ "scope": scope })));
+        let call = json!({"name": "delete_all_data", "arguments": {}});
+        server.connect().request("tools/call", call, &[("Authorization", &bearer)]).unwrap().message()
+    };
+    let refused = call("read write execute delete consent");
+    let error = &refused["result"]["_meta"]["io.mainstay/error"];
+    assert_eq!((&error["kind"], &error["data"]["required_scope"]), (&json!("denied"), &json!("admin")), "{refused}");
+    let asked = call("admin");
+    let waits = asked["result"]["resultType"] == "input_required"
+        || asked["result"]["_meta"]["io.mainstay/error"]["kind"] == "consent_required";
+    assert!(waits, "{asked}");
+}
+
+#[test]
 fn a_session_is_bound_to_the_principal_that_opened_it() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
@@ -294,7 +368,7 @@ fn what_belongs_to_another_principal_does_not_exist() {
     let mut http = server.connect();
     let mut as_who = |who: &str, method: &str, mut params: Value| {
         params["_meta"] = json!({"io.modelcontextprotocol/clientCapabilities": {
-            "elicitation": {"form": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}}});
+            "elicitation": {"form": {}, "url": {}}, "extensions": {"io.modelcontextprotocol/tasks": {}}}});
         let name = params["taskId"].as_str().map(str::to_owned);
         let mut headers = vec![("Authorization", who)];
         headers.extend(name.as_deref().map(|name| ("Mcp-Name", name)));

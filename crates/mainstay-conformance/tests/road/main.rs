@@ -2,12 +2,19 @@
 #![expect(clippy::disallowed_methods, reason = "these tests start the program they test")]
 #![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
 
+mod agents;
+mod agents_examples;
+mod agents_fixtures;
 mod bad_input;
+mod consent;
+mod consent_page;
 mod doors;
 mod ending;
+mod fixture;
 mod fixtures;
 mod full_disk;
 mod killed;
+mod listening;
 mod matching;
 mod mira;
 mod mira_client;
@@ -18,4 +25,5 @@ mod program;
 mod replicas;
 mod sessions;
 mod strangers;
+mod team;
 mod unread;

@@ -82,6 +82,10 @@ impl<'a> Kept<'a> {
             ("boolean", _) => actual.is_boolean(),
             ("object", _) => actual.is_object(),
             ("array", "") => actual.is_array(),
+            ("array", with) if with.starts_with("with ") => {
+                let held = |word: &str| actual.as_array().is_some_and(|items| items.iter().any(|item| item == word));
+                with.split(' ').skip(1).all(held)
+            }
             ("array", of) => actual.as_array().map(Vec::len) == Some(number(of)),
             ("nothing", _) => actual.is_null(),
             ("etag", _) => actual.as_str().is_some_and(|etag| !etag.is_empty()),
@@ -139,6 +143,7 @@ mod tests {
             (json!("<iso8601>"), json!("2026-01-31T12:00:00"), ":"),
             (json!("<etag>"), json!(""), ":"),
             (json!("<array of 2>"), json!([1]), ":"),
+            (json!("<array with a b>"), json!(["a", "c"]), ":"),
             (json!("<contains base64>"), json!("base32"), ":"),
             (json!({"a": "<nothing>"}), json!({"a": 0}), "/a:"),
         ] {
@@ -152,6 +157,7 @@ mod tests {
         for (expected, actual) in [
             (json!({"a": 1, "...": "<any>"}), json!({"a": 1, "b": 1})),
             (json!({"a": "<nothing>"}), json!({})),
+            (json!("<array with a b>"), json!(["c", "b", "a"])),
             (json!("<iso8601>"), json!("2026-01-31T12:00:00.123Z")),
             (json!("<iso8601>"), json!("2026-01-31T12:00:00+01:00")),
         ] {

@@ -11,7 +11,7 @@ use mainstay_server::{Access, Route};
 use mainstay_store::{Store, StoreOptions};
 use serde_json::{Value, json};
 
-use crate::doors::knock;
+use crate::doors::{Needs, knock, welcome};
 use crate::program::{Http, PROGRAM, Reply, Server, command, initialize, modern, run, wait_until, workspace};
 
 const AUDIENCE: &str = "https://mainstay.example/mcp";
@@ -165,27 +165,12 @@ fn every_route_refuses_every_bad_token_of_its_own_unless_it_is_on_the_public_lis
                         "{challenge}"
                     );
                 }
-                Access::Everybody => assert_eq!(reply.status, public(route), "{route:?} {what}"),
+                Access::Everybody => assert_eq!(reply.status, welcome(route, Needs::Own), "{route:?} {what}"),
             }
         }
         let bearer = format!("Bearer {good}");
         let status = knock(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
-        assert_eq!(status, public(route), "{route:?}");
-    }
-}
-
-/// What a knock that is let in gets where this server issues the tokens.
-fn public(route: Route) -> u16 {
-    match route {
-        Route::Token | Route::Revoke => 401,
-        Route::Mcp
-        | Route::Rpc
-        | Route::Metrics
-        | Route::Health
-        | Route::Metadata
-        | Route::McpMetadata
-        | Route::Keys
-        | Route::Issuer => 200,
+        assert_eq!(status, welcome(route, Needs::Own), "{route:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::program::{Http, Server, initialize, run, wait_until};
 
 /// The server the tests may use. Without one they are skipped on a developer's machine and fail in CI.
-fn postgres() -> Option<String> {
+pub(crate) fn postgres() -> Option<String> {
     let url = std::env::var("MAINSTAY_TEST_POSTGRES").ok();
     assert!(
         url.is_some() || std::env::var_os("CI").is_none(),

@@ -2,15 +2,19 @@
 
 use std::time::Duration;
 
-use mainstay_core::{AnswerAction, Context, Effect, Error, Kind, Question, Result, new_id};
-use mainstay_store::{Binding, NewConsent, Taken};
+use mainstay_core::{AnswerAction, Caller, Context, Effect, Error, Kind, Question, Result, Scope, ToolInfo, new_id};
+use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, NewConsent, Taken};
 use serde_json::{Value, json};
 
+use crate::consents::{CONSENT_PATH, ConsentRefusal, about, iso8601};
 use crate::settings::ConsentSettings;
-use crate::{Engine, digest};
+use crate::{Decider, Engine, digest, shown};
 
 /// What the key of a question for consent begins with.
 pub const CONSENT_KEY: &str = "consent-";
+
+/// How often the stored state is looked at while a person is at the page.
+const LOOK: Duration = Duration::from_millis(250);
 
 pub(crate) struct ConsentPolicy {
     settings: ConsentSettings,
@@ -18,92 +22,226 @@ pub(crate) struct ConsentPolicy {
     version: String,
 }
 
+/// What is to be approved.
+pub(crate) struct Wish<'a> {
+    pub(crate) target: &'a str,
+    /// The name people know it by.
+    pub(crate) shown: &'a str,
+    pub(crate) effect: Effect,
+    pub(crate) args: &'a Value,
+    pub(crate) digest: &'a str,
+}
+
+/// What came of asking the client.
+enum Heard {
+    /// The person was sent to the page; whatever they do there is in the store.
+    AtThePage,
+    /// The client showed the question and says what the person answered.
+    Said(AnswerAction),
+    /// There is nobody to ask, or nobody whose word counts.
+    Nothing,
+}
+
 impl ConsentPolicy {
     pub(crate) fn new(settings: ConsentSettings) -> Self {
-        let version = digest::of(&json!([settings.required_for, settings.required_for_tools]));
-        Self { settings, version }
+        let rules = json!([settings.required_for, settings.required_for_tools, settings.required_for_words]);
+        Self { version: digest::of(&rules), settings }
     }
 
-    pub(crate) fn needed(&self, target: &str, effect: Effect) -> bool {
+    pub(crate) fn needed(&self, tool: Option<&ToolInfo>, effect: Effect) -> bool {
         self.settings.required_for.contains(&effect)
-            || self.settings.required_for_tools.iter().any(|name| name == target)
+            || tool.is_some_and(|tool| {
+                self.settings.required_for_tools.contains(&tool.listed) || (effect.changes() && self.is_dangerous(tool))
+            })
+    }
+
+    /// Contract 001 goes by the words in a name; the other families by what a call does.
+    fn is_dangerous(&self, tool: &ToolInfo) -> bool {
+        let Some(name) = tool.spelling("agents") else { return false };
+        let mut words = [name, &tool.name.verb].into_iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric()));
+        words.any(|word| self.settings.required_for_words.iter().any(|bad| bad.eq_ignore_ascii_case(word)))
+    }
+
+    /// Whose word counts. The reason is for the one who may not.
+    pub(crate) fn may_decide(&self, caller: &Caller, requested_by: &str) -> Result<(), String> {
+        if caller.principal.is_local() {
+            return match caller.ip {
+                None => Ok(()),
+                Some(ip) if !ip.is_loopback() => Err("Without a token only this machine may decide.".into()),
+                Some(_) if self.settings.without_token => Ok(()),
+                Some(_) => Err("Commands of this server could send this request, too, so it does not decide without a token. Use `mainstay consent approve` or `mainstay consent deny` on this machine.".into()),
+            };
+        }
+        if !caller.scopes.allows(Scope::Consent) {
+            return Err("Deciding needs the scope \"consent\", which the token does not have.".into());
+        }
+        if caller.principal.as_str() == requested_by && !self.settings.self_approval {
+            return Err("Nobody decides on their own request here; somebody else with the scope \"consent\" has to, or `mainstay consent approve` on the server's machine.".into());
+        }
+        Ok(())
     }
 
     /// Uses up an approval of exactly this call, asking for one if there is none.
-    pub(crate) async fn obtain(
+    pub(crate) async fn obtain(&self, engine: &Engine, context: &Context, wish: &Wish<'_>) -> Result<()> {
+        let binding = Binding {
+            principal: context.caller.principal.to_string(),
+            target: wish.target.to_owned(),
+            args_digest: wish.digest.to_owned(),
+            policy: self.version.clone(),
+        };
+        if self.take(engine, context, &binding).await? {
+            return Ok(());
+        }
+        let consent = self.file(engine, context, wish, binding.clone()).await?;
+        match self.ask(engine, context, &consent).await? {
+            Heard::AtThePage => self.decided(engine, context, &consent).await?,
+            Heard::Said(action) => self.obey(engine, context, &consent, action).await?,
+            Heard::Nothing => {}
+        }
+        // Whoever decided first decided; only the stored state counts.
+        if self.take(engine, context, &binding).await? { Ok(()) } else { Err(required(engine, wish, &consent)) }
+    }
+
+    /// Whether there was an approval, which is used up now.
+    async fn take(&self, engine: &Engine, context: &Context, binding: &Binding) -> Result<bool> {
+        match engine.store().consents().take(binding.clone(), context.clock.now_ms()).await? {
+            Taken::Approved { id } => {
+                if let Some(consent) = engine.store().consents().find(&id).await? {
+                    record(engine, context, &consent, "used").await?;
+                }
+                Ok(true)
+            }
+            Taken::Denied { id } => Err(denied(&id)),
+            Taken::Pending { .. } | Taken::None => Ok(false),
+        }
+    }
+
+    /// Files the request, unless the same one is waiting already.
+    async fn file(&self, engine: &Engine, context: &Context, wish: &Wish<'_>, binding: Binding) -> Result<Consent> {
+        let now = context.clock.now_ms();
+        let life = i64::try_from(self.life().as_millis()).unwrap_or(i64::MAX);
+        let arguments = shown::full(wish.args);
+        let request = NewConsent {
+            id: new_id(),
+            binding,
+            summary: format!(
+                "{} asks to run {}, which {} something.",
+                shown::plain(context.caller.principal.as_str()),
+                wish.shown,
+                wish.effect.as_str()
+            ),
+            arguments,
+            now_ms: now,
+            expires_ms: now.saturating_add(life),
+        };
+        let id = request.id.clone();
+        let consent = engine.store().consents().request(request).await?;
+        if consent.id == id {
+            record(engine, context, &consent, "asked").await?;
+        }
+        Ok(consent)
+    }
+
+    fn life(&self) -> Duration {
+        Duration::from_secs(60 * u64::from(self.settings.minutes))
+    }
+
+    /// Sends the person to the page if the client can, asks by a form if its answer counts.
+    async fn ask(&self, engine: &Engine, context: &Context, consent: &Consent) -> Result<Heard> {
+        if let Some(url) = page(engine, &consent.id) {
+            let question = Question::Page { message: consent.summary.clone(), url, id: consent.id.clone() };
+            match self.put(engine, context, &format!("{CONSENT_KEY}page-{}", consent.id), question).await? {
+                Some(AnswerAction::Accept) => return Ok(Heard::AtThePage),
+                // Not to open a page is not to decide.
+                Some(AnswerAction::Decline | AnswerAction::Cancel) => return Ok(Heard::Nothing),
+                None => {}
+            }
+        }
+        if self.may_decide(&context.caller, &consent.binding.principal).is_err() {
+            return Ok(Heard::Nothing);
+        }
+        let message = format!("{}\n{}", consent.summary, consent.arguments);
+        let question = Question::Form { message, schema: json!({"type": "object", "properties": {}}) };
+        let answer = self.put(engine, context, &format!("{CONSENT_KEY}{}", consent.id), question).await?;
+        Ok(answer.map_or(Heard::Nothing, Heard::Said))
+    }
+
+    /// Nothing if the client cannot be asked this, or nobody answered in time.
+    async fn put(
         &self,
         engine: &Engine,
         context: &Context,
-        target: &str,
-        effect: Effect,
-        args: &Value,
-        args_digest: &str,
-    ) -> Result<()> {
-        let consents = engine.store().consents();
-        let binding = Binding {
-            principal: context.caller.principal.to_string(),
-            target: target.to_owned(),
-            args_digest: args_digest.to_owned(),
-            policy: self.version.clone(),
-        };
-        match consents.take(binding.clone(), context.clock.now_ms()).await? {
-            Taken::Approved { .. } => return Ok(()),
-            Taken::Denied { id } => return Err(denied(&id)),
-            Taken::Pending { .. } | Taken::None => {}
+        key: &str,
+        question: Question,
+    ) -> Result<Option<AnswerAction>> {
+        match engine.within(context, self.life(), context.ask(key, question)).await.flatten() {
+            Ok(answer) => Ok(Some(answer.action)),
+            Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => Ok(None),
+            Err(error) => Err(error),
         }
-        let now = context.clock.now_ms();
-        let life = Duration::from_secs(60 * u64::from(self.settings.minutes));
-        let request = NewConsent {
-            id: new_id(),
-            binding: binding.clone(),
-            summary: summary(context, target, effect, args),
-            now_ms: now,
-            expires_ms: now.saturating_add(i64::try_from(life.as_millis()).unwrap_or(i64::MAX)),
+    }
+
+    async fn obey(&self, engine: &Engine, context: &Context, consent: &Consent, action: AnswerAction) -> Result<()> {
+        let approve = match action {
+            AnswerAction::Accept => true,
+            AnswerAction::Decline => false,
+            AnswerAction::Cancel => return Ok(()),
         };
-        let consent = consents.request(request).await?;
-        let question =
-            Question::Form { message: consent.summary.clone(), schema: json!({"type": "object", "properties": {}}) };
-        let key = format!("{CONSENT_KEY}{}", consent.id);
-        let answer = match engine.within(context, life, context.ask(&key, question)).await.flatten() {
-            Ok(answer) => answer,
-            Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => {
-                return Err(required(&consent.id, consent.expires_ms));
+        let by = Decider { name: context.caller.principal.to_string(), ip: context.caller.ip };
+        match engine.consent_desk().decide(&consent.id, &by, approve, None).await {
+            Err(ConsentRefusal::Failed(error)) => Err(error),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    /// Waits while the person is at the page, as long as a call may take.
+    async fn decided(&self, engine: &Engine, context: &Context, consent: &Consent) -> Result<()> {
+        let looking = async {
+            loop {
+                match engine.store().consents().find(&consent.id).await? {
+                    Some(found) if found.state == ConsentState::Pending => tokio::time::sleep(LOOK).await,
+                    Some(_) | None => return Ok(()),
+                }
             }
-            Err(error) => return Err(error),
         };
-        let by = context.caller.principal.as_str();
-        match answer.action {
-            AnswerAction::Accept => consents.decide(&consent.id, by, true, context.clock.now_ms()).await?,
-            AnswerAction::Decline => {
-                consents.decide(&consent.id, by, false, context.clock.now_ms()).await?;
-                return Err(denied(&consent.id));
-            }
-            AnswerAction::Cancel => return Err(required(&consent.id, consent.expires_ms)),
-        };
-        // Whoever decided first decided; only the stored state counts.
-        match consents.take(binding, context.clock.now_ms()).await? {
-            Taken::Approved { .. } => Ok(()),
-            Taken::Denied { id } => Err(denied(&id)),
-            Taken::Pending { .. } | Taken::None => Err(required(&consent.id, consent.expires_ms)),
+        let patience = Duration::from_secs(engine.settings().deadline_seconds).min(self.life());
+        match engine.within(context, patience, looking).await.flatten() {
+            Err(error) if error.kind == Kind::TimedOut => Ok(()),
+            other => other,
         }
     }
 }
 
-/// What will happen, for the person who decides. Long arguments are cut: the digest binds the whole of them.
-fn summary(context: &Context, target: &str, effect: Effect, args: &Value) -> String {
-    const SHOWN: usize = 600;
-    let args = args.to_string();
-    let shown: String = args.chars().take(SHOWN).collect();
-    let cut = if shown.len() < args.len() { " …" } else { "" };
-    format!("{} asks to run {target}, which {} something: {shown}{cut}", context.caller.principal, effect.as_str())
+async fn record(engine: &Engine, context: &Context, consent: &Consent, outcome: &str) -> Result<()> {
+    let caller = &context.caller;
+    let now = context.clock.now_ms();
+    let row = about(consent, caller.principal.as_str(), caller.ip, context.request_id.to_string(), now);
+    let session = context.session.as_deref().map(str::to_owned);
+    engine.store().audit().append(AuditEntry { session, outcome: outcome.to_owned(), ..row }).await?;
+    Ok(())
 }
 
-fn required(id: &str, expires_ms: i64) -> Error {
+fn page(engine: &Engine, id: &str) -> Option<String> {
+    engine.0.address.get().map(|origin| format!("{origin}{CONSENT_PATH}{id}"))
+}
+
+fn required(engine: &Engine, wish: &Wish<'_>, consent: &Consent) -> Error {
+    let id = &consent.id;
+    let at = page(engine, id).map_or(String::new(), |url| format!(" at {url} or"));
     Error::new(
         Kind::ConsentRequired,
-        format!("A person has to approve this call first (consent {id}). Make the same call again after that."),
+        format!(
+            "Consent required for {}: a person has to approve this call{at} with `mainstay consent approve {id}`. Make the same call again after that.",
+            wish.shown
+        ),
     )
-    .with_data(json!({ "consent_id": id, "expires_at_ms": expires_ms }))
+    .with_data(json!({
+        "consent_id": id,
+        "consent_url": format!("{CONSENT_PATH}{id}"),
+        "operation": wish.shown,
+        "expires_at": iso8601(consent.expires_ms),
+        "expires_at_ms": consent.expires_ms,
+    }))
 }
 
 fn denied(id: &str) -> Error {

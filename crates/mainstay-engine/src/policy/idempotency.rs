@@ -21,6 +21,8 @@ pub(crate) enum Entry {
 pub(crate) struct Asked<'a> {
     pub(crate) principal: &'a str,
     pub(crate) key: Option<&'a str>,
+    /// The first result is given whatever the key is used for now.
+    pub(crate) first_result_wins: bool,
     pub(crate) target: &'a str,
     pub(crate) args_digest: &'a str,
     pub(crate) now_ms: i64,
@@ -42,7 +44,9 @@ pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<En
     };
     match keys.begin(begin).await? {
         Begun::New => Ok(Entry::Go(Some(Claim { principal: asked.principal.to_owned(), key: key.to_owned() }))),
-        Begun::Replay { target, args_digest, .. } if target != asked.target || args_digest != asked.args_digest => {
+        Begun::Replay { target, args_digest, .. }
+            if !asked.first_result_wins && (target != asked.target || args_digest != asked.args_digest) =>
+        {
             Err(Error::new(
                 Kind::Conflict,
                 format!(

@@ -3,10 +3,26 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Effect, Error, Event, Kind, Outcome, Result};
+use mainstay_core::{Call, Called, Effect, Error, Event, Kind, Outcome, Result};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
+
+/// How what is called looks in the records.
+pub(crate) struct Portrait<'a> {
+    pub(crate) what: Called,
+    pub(crate) target: &'a str,
+    pub(crate) shown: &'a str,
+    pub(crate) metric: Arc<str>,
+    pub(crate) effect: Effect,
+}
+
+impl<'a> Portrait<'a> {
+    /// Of something that is no call of ours: it is recorded, and nobody is told of it.
+    pub(crate) fn unheard(target: &'a str, metric: &str) -> Self {
+        Self { what: Called::Resource, target, shown: target, metric: metric.into(), effect: Effect::Reads }
+    }
+}
 
 /// Opened when a call sets out. However the call ends, even by being dropped, it leaves a row.
 pub(crate) struct Record {
@@ -14,20 +30,16 @@ pub(crate) struct Record {
     started: Instant,
     /// Gone once it has been written down.
     entry: Option<AuditEntry>,
+    what: Called,
+    shown: Arc<str>,
     metric: Arc<str>,
     changes: bool,
     began: bool,
 }
 
 impl Record {
-    pub(crate) fn open(
-        engine: &Engine,
-        call: &Call,
-        target: &str,
-        metric: Arc<str>,
-        effect: Effect,
-        args_digest: String,
-    ) -> Self {
+    pub(crate) fn open(engine: &Engine, call: &Call, portrait: Portrait<'_>, args_digest: String) -> Self {
+        let Portrait { what, target, shown, metric, effect } = portrait;
         let entry = AuditEntry {
             at_ms: engine.clock().now_ms(),
             phase: Phase::Ended,
@@ -41,8 +53,16 @@ impl Record {
             outcome: String::new(),
             duration_us: 0,
         };
-        let (changes, began) = (effect.changes(), false);
-        Self { engine: engine.clone(), started: Instant::now(), entry: Some(entry), metric, changes, began }
+        Self {
+            engine: engine.clone(),
+            started: Instant::now(),
+            entry: Some(entry),
+            what,
+            shown: shown.into(),
+            metric,
+            changes: effect.changes(),
+            began: false,
+        }
     }
 
     /// A call that changes something is on record before it begins; if it cannot be, it does not begin.
@@ -82,9 +102,21 @@ impl Record {
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         self.engine.metrics().call(&self.metric, outcome, took);
         if self.engine.events().anyone_hears_calls() {
-            self.engine.events().publish(event(&entry, outcome));
+            self.engine.events().publish(self.event(&entry, outcome));
         }
         Some(entry)
+    }
+
+    fn event(&self, entry: &AuditEntry, outcome: &'static str) -> Event {
+        Event::Called {
+            what: self.what.clone(),
+            target: entry.target.as_str().into(),
+            shown: self.shown.clone(),
+            principal: entry.principal.as_str().into(),
+            session: entry.session.as_deref().map(Into::into),
+            request_id: entry.request_id.as_str().into(),
+            outcome,
+        }
     }
 
     fn note(&self, entry: AuditEntry) {
@@ -101,16 +133,6 @@ impl Drop for Record {
         if let Some(entry) = self.close(Kind::Cancelled.as_str()) {
             self.note(entry);
         }
-    }
-}
-
-fn event(entry: &AuditEntry, outcome: &'static str) -> Event {
-    Event::Called {
-        target: entry.target.as_str().into(),
-        principal: entry.principal.as_str().into(),
-        session: entry.session.as_deref().map(Into::into),
-        request_id: entry.request_id.as_str().into(),
-        outcome,
     }
 }
 

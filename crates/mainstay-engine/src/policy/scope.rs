@@ -1,10 +1,9 @@
 //! May this caller do this kind of thing at all?
 
-use mainstay_core::{Caller, Effect, Error, Result};
+use mainstay_core::{Caller, Error, Result, Scope};
 use serde_json::json;
 
-pub(crate) fn allow(caller: &Caller, effect: Effect) -> Result<()> {
-    let needed = effect.scope();
+pub(crate) fn allow(caller: &Caller, needed: Scope) -> Result<()> {
     if caller.scopes.allows(needed) {
         return Ok(());
     }

@@ -45,8 +45,15 @@ impl<T> About<T> for std::io::Result<T> {
     }
 }
 
+const OUTSIDE: &str = "Path outside workspace";
+
 pub(crate) fn outside() -> Error {
-    Error::field("path", "Path outside workspace")
+    Error::field("path", OUTSIDE)
+}
+
+/// Whether a path was refused because it leads out of every root.
+pub fn leads_outside(refusal: &Error) -> bool {
+    refusal.kind == Kind::Invalid && refusal.public == OUTSIDE
 }
 
 pub(crate) fn not_found(shown: &str) -> Error {

@@ -26,6 +26,7 @@ use rustix::fs::{Mode, OFlags};
 
 pub use change::{Content, Done, Expect, Step};
 pub use dir::{Dir, Entry, EntryKind};
+pub use fault::leads_outside;
 pub use file::{Facts, OpenFile, etag_of};
 pub use place::Place;
 pub use staging::Staging;

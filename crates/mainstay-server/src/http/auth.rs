@@ -134,6 +134,17 @@ impl Doors {
     }
 }
 
+impl Doors {
+    /// Whether a connection that was let in with this token would be let in again.
+    pub(crate) async fn still_good(&self, token: Option<&str>) -> bool {
+        match self.caller(token, None).await {
+            // What cannot be found out now is asked again.
+            Ok(_) | Err(Stranger::Unknown(_)) => true,
+            Err(Stranger::Silent | Stranger::Refused(_)) => false,
+        }
+    }
+}
+
 /// Puts the caller into the request, or refuses it. Nothing behind this can run without one.
 pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, next: Next) -> Response {
     let Some(connection) = request.extensions().get::<Connection>().cloned() else {
@@ -152,7 +163,7 @@ pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, n
 }
 
 /// The token of the one Authorization header. A token in the URL is not looked at.
-fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
     let refused = |why: &str| Stranger::Refused(why.to_owned());
     let Some(value) = one(headers, AUTHORIZATION).map_err(refused)? else { return Ok(None) };
     match value.split_once(' ') {

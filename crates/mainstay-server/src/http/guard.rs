@@ -15,6 +15,10 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use crate::{ServerSettings, StartError};
 
+/// What a page of an allowed origin may read of an answer, besides the usual.
+const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, X-Session-ID, X-Request-ID, Retry-After, \
+     X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
+
 pub(crate) struct Guard {
     hosts: Vec<Host>,
     /// Lower-case `scheme://host:port`.
@@ -66,7 +70,7 @@ impl Guard {
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
         headers.insert(VARY, HeaderValue::from_static("Origin"));
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("Mcp-Session-Id, WWW-Authenticate"));
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
         if let Some(asked) = asked {
             headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked);
         }

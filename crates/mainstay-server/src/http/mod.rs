@@ -1,14 +1,22 @@
 //! The HTTP listener: its routes, its connections, and how it stops.
 
+mod api;
 mod auth;
 mod body;
+mod consent;
+mod docs;
 mod external;
 pub(crate) mod guard;
 mod health;
+mod jsonrpc;
 mod mcp;
 mod oauth;
+mod openapi;
+mod routes;
 mod rpc;
 mod taken;
+mod visit;
+mod ws;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,24 +24,30 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get, post};
+use axum::routing::any;
 use futures::future::join_all;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
 use hyper_util::service::TowerToHyperService;
 use mainstay_core::CancellationToken;
 use mainstay_engine::{Engine, Lane};
 use mainstay_wire::mira::{Place, Transport};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
+use crate::agents;
 use crate::mcp::Shared;
-use crate::mira::Desk;
+use crate::mira;
 use crate::{About, AuthSettings, ServerSettings, StartError};
 
+pub use api::View;
+pub use openapi::openapi;
+pub use routes::{Access, Route};
+
+use routes::{Endpoints, routes};
 use taken::Taken;
 
 /// From the end of the last call to the end of its reply.
@@ -58,6 +72,16 @@ pub struct Bound {
     mira: Option<Listener>,
     engine: Engine,
     connections: usize,
+    lines: Lines,
+}
+
+/// The connections that are open, and the two words they end at.
+#[derive(Clone, Default)]
+struct Lines {
+    all: TaskTracker,
+    /// No further request is read.
+    closing: CancellationToken,
+    /// Streams, which would stay open for ever, end.
     open: CancellationToken,
 }
 
@@ -69,16 +93,31 @@ struct Listener {
 
 /// Takes the addresses and makes everything ready; refuses what would be unsafe to serve.
 pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
-    let open = CancellationToken::new();
+    let lines = Lines::default();
     let (socket, address) = take(settings.listen, "--listen", settings).await?;
     let doors = auth::Doors::new(engine, settings, address)?;
-    let desk = Arc::new(Desk::new(engine.clone())?);
+    let desk = Arc::new(mira::Desk::new(engine.clone())?);
     let rpc = |endpoint: Option<String>| {
         let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
         Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
     };
-    let standard = Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, open.clone()));
-    let router = routes(engine, &standard, &rpc(endpoint(address, settings)), &doors);
+    let standard =
+        Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, lines.open.clone()));
+    if let Some(origin) = origin(address, settings) {
+        engine.reached_at(origin);
+    }
+    let agents = Arc::new(agents::Desk { engine: engine.clone() });
+    let message_bytes = settings.message_bytes;
+    let endpoints = Endpoints {
+        standard,
+        rpc: rpc(endpoint(address, settings)),
+        jsonrpc: Arc::new(jsonrpc::Endpoint { desk: agents.clone(), message_bytes }),
+        api: Arc::new(api::Api { desk: agents, protected: about.protected.clone() }),
+        consent: consent::Endpoint::new(engine.clone()),
+        ws: ws::Endpoint::new(engine.clone(), doors.clone(), settings.websockets, lines.clone()),
+        document: openapi(about.version).to_string().into(),
+    };
+    let router = routes(engine, &endpoints, &doors);
     let main = Listener { socket, address, router: guarded(router, address, settings)? };
     let mira = match settings.mira_listen {
         None => None,
@@ -89,14 +128,18 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
     };
-    Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, open })
+    Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, lines })
 }
 
-/// Where clients find `/rpc`: under the name the tokens are for, or else at an address that is one.
-fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+/// Where this server is found: under the name the tokens are for, or else at an address that is one.
+fn origin(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
     let public = settings.auth.as_ref().and_then(AuthSettings::origin);
-    let origin = public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))?;
-    Some(origin + Route::Rpc.path())
+    public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))
+}
+
+/// Where clients find `/rpc`.
+fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+    Some(origin(address, settings)? + Route::Rpc.path())
 }
 
 /// Where clients find the listener of mira's own, if its address is one: under which name it is reached from outside
@@ -128,97 +171,6 @@ fn guarded(router: Router, address: SocketAddr, settings: &ServerSettings) -> Re
     })))
 }
 
-/// Every route there is: the router is built from this list and the tests walk it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    Mcp,
-    Rpc,
-    Metrics,
-    Health,
-    Metadata,
-    McpMetadata,
-    Token,
-    Revoke,
-    Keys,
-    Issuer,
-}
-
-/// Who may use a route when authentication is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Token,
-    Everybody,
-}
-
-impl Route {
-    pub const ALL: [Self; 10] = [
-        Self::Mcp,
-        Self::Rpc,
-        Self::Metrics,
-        Self::Health,
-        Self::Metadata,
-        Self::McpMetadata,
-        Self::Token,
-        Self::Revoke,
-        Self::Keys,
-        Self::Issuer,
-    ];
-
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Mcp => "/mcp",
-            Self::Rpc => "/rpc",
-            Self::Metrics => "/metrics",
-            Self::Health => "/health",
-            Self::Metadata => "/.well-known/oauth-protected-resource",
-            Self::McpMetadata => "/.well-known/oauth-protected-resource/mcp",
-            Self::Token => "/oauth/token",
-            Self::Revoke => "/oauth/revoke",
-            Self::Keys => "/oauth/jwks",
-            Self::Issuer => "/.well-known/oauth-authorization-server",
-        }
-    }
-
-    pub fn access(self) -> Access {
-        match self {
-            Self::Mcp | Self::Rpc | Self::Metrics => Access::Token,
-            // A load balancer has no token, and a client without one has to learn where to get it, and to get it: there
-            // it proves itself with its secret.
-            Self::Health
-            | Self::Metadata
-            | Self::McpMetadata
-            | Self::Token
-            | Self::Revoke
-            | Self::Keys
-            | Self::Issuer => Access::Everybody,
-        }
-    }
-}
-
-/// A request has met the guard; here it meets the token check of its route.
-fn routes(engine: &Engine, standard: &Arc<mcp::Endpoint>, rpc: &Arc<rpc::Endpoint>, doors: &auth::Doors) -> Router {
-    let mut router = Router::new();
-    for route in Route::ALL {
-        let handler = match route {
-            Route::Mcp => any(mcp::serve).with_state(standard.clone()),
-            Route::Rpc => any(rpc::serve).with_state(rpc.clone()),
-            Route::Metrics => get(health::metrics).with_state(engine.clone()),
-            Route::Health => get(health::health).with_state(engine.clone()),
-            Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(doors.clone()),
-            Route::Token => post(oauth::token).with_state(doors.clone()),
-            Route::Revoke => post(oauth::revoke).with_state(doors.clone()),
-            Route::Keys => get(oauth::keys).with_state(doors.clone()),
-            Route::Issuer => get(oauth::metadata).with_state(doors.clone()),
-        };
-        let handler = match route.access() {
-            Access::Token => handler.layer(from_fn_with_state(doors.clone(), auth::identify)),
-            Access::Everybody => handler,
-        };
-        router = router.route(route.path(), handler);
-    }
-    router
-}
-
 impl Bound {
     pub fn address(&self) -> SocketAddr {
         self.main.address
@@ -231,22 +183,22 @@ impl Bound {
 
     /// Serves until `stop`, then lets the requests under way finish.
     pub async fn serve(self, stop: CancellationToken) {
-        let graceful = GracefulShutdown::new();
         let listeners = std::iter::once(self.main).chain(self.mira);
-        let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &graceful, &stop));
+        let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &self.lines, &stop));
         join_all(accepting).await;
-        let closed = tokio::spawn(graceful.shutdown());
+        self.lines.closing.cancel();
+        self.lines.all.close();
         self.engine.drain().await;
         // The last replies are on their way; what is still open after them are streams that would stay so for ever.
         tokio::time::sleep(LAST_WORDS).await;
-        self.open.cancel();
-        let _ = tokio::time::timeout(CLOSING, closed).await;
+        self.lines.open.cancel();
+        let _ = tokio::time::timeout(CLOSING, self.lines.all.wait()).await;
     }
 }
 
 impl Listener {
     /// Takes connections until `stop`; then the address is free again.
-    async fn accept(self, engine: &Engine, connections: usize, graceful: &GracefulShutdown, stop: &CancellationToken) {
+    async fn accept(self, engine: &Engine, connections: usize, lines: &Lines, stop: &CancellationToken) {
         let places = Arc::new(Semaphore::new(connections.max(1)));
         loop {
             let place = places.clone().acquire_owned();
@@ -256,9 +208,9 @@ impl Listener {
             };
             match accepted {
                 Ok((stream, peer)) => {
-                    let watched = graceful.watch(self.connection(engine, stream, peer));
-                    tokio::spawn(async move {
-                        if let Err(error) = watched.await {
+                    let served = self.serve(engine, stream, peer, lines.closing.clone());
+                    lines.all.spawn(async move {
+                        if let Err(error) = served.await {
                             tracing::debug!(%peer, %error, "connection ended");
                         }
                         drop(place);
@@ -273,12 +225,14 @@ impl Listener {
         }
     }
 
-    fn connection(
+    /// Serves one connection to its end, or, once `closing` is said, to the end of the request under way.
+    fn serve(
         &self,
         engine: &Engine,
         stream: TcpStream,
         peer: SocketAddr,
-    ) -> impl GracefulConnection<Error = hyper::Error> + Send + use<> {
+        closing: CancellationToken,
+    ) -> impl Future<Output = hyper::Result<()>> + Send + use<> {
         // Small answers must not wait for the client's acknowledgement of the last one.
         let _ = stream.set_nodelay(true);
         let connection = Connection { peer, lane: engine.lane() };
@@ -286,10 +240,19 @@ impl Listener {
             request.extensions_mut().insert(connection.clone());
             request.map(axum::body::Body::new)
         });
-        http1::Builder::new()
+        let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
             .serve_connection(TokioIo::new(Taken::new(stream)), TowerToHyperService::new(service))
+            .with_upgrades();
+        async move {
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                ended = connection.as_mut() => return ended,
+                () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            connection.await
+        }
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], "Send JSON-RPC messages with POST.\n")
             .into_response();
     }
-    if !is_json(&parts.headers) {
+    if !body::is_json(&parts.headers) {
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json.\n").into_response();
     }
     match body::read(body, endpoint.message_bytes, worded).await {
@@ -128,13 +128,6 @@ fn unusable_key(id: Option<&Id>) -> Response {
 fn worded(refusal: &jsonrpc::Refusal) -> String {
     let refused = mira::refused(refusal);
     mira::failure(&refused.id, &refused.fault)
-}
-
-/// JSON, or a client that does not say what it sends.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(kind) = headers.get(header::CONTENT_TYPE) else { return true };
-    let essence = kind.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/json")
 }
 
 fn takes_events(headers: &HeaderMap) -> bool {

@@ -13,6 +13,8 @@ pub(crate) enum Param {
     Int(i64),
     Text(String),
     Bytes(Vec<u8>),
+    /// No text: NULL.
+    NoText,
 }
 
 impl From<i64> for Param {
@@ -39,6 +41,12 @@ impl From<String> for Param {
     }
 }
 
+impl From<Option<&String>> for Param {
+    fn from(value: Option<&String>) -> Self {
+        value.map_or(Self::NoText, Self::from)
+    }
+}
+
 impl From<Vec<u8>> for Param {
     fn from(value: Vec<u8>) -> Self {
         Self::Bytes(value)
@@ -60,6 +68,7 @@ pub(super) fn bind_sqlite(sql: &'static str, params: &[Param]) -> Result<Query<'
             Param::Int(value) => query.bind(*value),
             Param::Text(value) => query.bind(storable(value)?),
             Param::Bytes(value) => query.bind(value.clone()),
+            Param::NoText => query.bind(None::<String>),
         };
     }
     Ok(query)
@@ -72,6 +81,7 @@ pub(super) fn bind_postgres(sql: &'static str, params: &[Param]) -> Result<Query
             Param::Int(value) => query.bind(*value),
             Param::Text(value) => query.bind(storable(value)?),
             Param::Bytes(value) => query.bind(value.clone()),
+            Param::NoText => query.bind(None::<String>),
         };
     }
     Ok(query)
@@ -100,6 +110,14 @@ impl Row {
     }
 
     pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>> {
+        match self {
+            Self::Sqlite(row) => row.try_get(column),
+            Self::Postgres(row) => row.try_get(column),
+        }
+        .map_err(driver)
+    }
+
+    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),

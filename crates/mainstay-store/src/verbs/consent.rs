@@ -3,14 +3,14 @@ use mainstay_core::BoxFuture;
 use crate::sql::{Conn, Row};
 use crate::store::Inner;
 use crate::writer::Deed;
-use crate::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Result, StoreError, Taken};
+use crate::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Result, Ruling, StoreError, Taken};
 
 /// The columns of a consent, in the order [`consent`] reads them.
 macro_rules! select_consent {
     ($rest:literal) => {
         concat!(
-            "SELECT id, principal, target, args_digest, policy, summary, state, decided_by, created_ms, expires_ms \
-             FROM consent ",
+            "SELECT id, principal, target, args_digest, policy, summary, state, decided_by, created_ms, expires_ms, \
+             arguments, reason FROM consent ",
             $rest
         )
     };
@@ -28,10 +28,10 @@ const OPEN_OR_DENIED: &str = select_consent!(
      AND state IN ('pending', 'denied') AND expires_ms > $5 ORDER BY state DESC, created_ms DESC LIMIT 1"
 );
 const FILE: &str = "INSERT INTO consent \
-     (id, principal, target, args_digest, policy, summary, state, created_ms, expires_ms) \
-     VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8) ON CONFLICT DO NOTHING";
-const DECIDE: &str = "UPDATE consent SET state = $2, decided_by = $3 \
-     WHERE id = $1 AND state = 'pending' AND expires_ms > $4";
+     (id, principal, target, args_digest, policy, summary, state, created_ms, expires_ms, arguments) \
+     VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9) ON CONFLICT DO NOTHING";
+const DECIDE: &str = "UPDATE consent SET state = $2, decided_by = $3, reason = NULLIF($4, '') \
+     WHERE id = $1 AND state = 'pending' AND expires_ms > $5";
 const USE_UP: &str = "UPDATE consent SET state = 'used' WHERE id = \
      (SELECT id FROM consent WHERE principal = $1 AND target = $2 AND args_digest = $3 AND policy = $4 \
      AND state = 'approved' AND expires_ms > $5 ORDER BY created_ms LIMIT 1) RETURNING id";
@@ -55,6 +55,7 @@ impl Deed for NewConsent {
             (&self.summary).into(),
             self.now_ms.into(),
             self.expires_ms.into(),
+            (&self.arguments).into(),
         ];
         if db.run(FILE, &values).await? == 0 {
             return Ok(None);
@@ -63,26 +64,23 @@ impl Deed for NewConsent {
             id: self.id.clone(),
             binding: self.binding.clone(),
             summary: self.summary.clone(),
+            arguments: self.arguments.clone(),
             state: ConsentState::Pending,
             decided_by: None,
+            reason: None,
             created_ms: self.now_ms,
             expires_ms: self.expires_ms,
         }))
     }
 }
 
-struct Decide {
-    id: String,
-    by: String,
-    state: ConsentState,
-    now_ms: i64,
-}
-
-impl Deed for Decide {
+impl Deed for Ruling {
     type Given = Decision;
 
     async fn run(&self, db: &mut Conn<'_>) -> Result<Decision> {
-        let values = [(&self.id).into(), word(self.state).into(), (&self.by).into(), self.now_ms.into()];
+        let state = if self.approve { ConsentState::Approved } else { ConsentState::Denied };
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let values = [(&self.id).into(), word(state).into(), (&self.by).into(), reason.into(), self.now_ms.into()];
         if db.run(DECIDE, &values).await? > 0 {
             return Ok(Decision::Recorded);
         }
@@ -138,9 +136,8 @@ impl Consents for Inner {
         Box::pin(async move { self.readers.rows(PENDING, &values).await?.iter().map(consent).collect() })
     }
 
-    fn decide(&self, id: &str, by: &str, approve: bool, now_ms: i64) -> BoxFuture<'_, Result<Decision>> {
-        let state = if approve { ConsentState::Approved } else { ConsentState::Denied };
-        Box::pin(self.writer.perform(Decide { id: id.to_owned(), by: by.to_owned(), state, now_ms }))
+    fn decide(&self, ruling: Ruling) -> BoxFuture<'_, Result<Decision>> {
+        Box::pin(self.writer.perform(ruling))
     }
 
     fn take(&self, binding: Binding, now_ms: i64) -> BoxFuture<'_, Result<Taken>> {
@@ -182,5 +179,7 @@ fn consent(row: &Row) -> Result<Consent> {
         decided_by: row.maybe_text(7)?,
         created_ms: row.int(8)?,
         expires_ms: row.int(9)?,
+        arguments: row.text(10)?,
+        reason: row.maybe_text(11)?,
     })
 }

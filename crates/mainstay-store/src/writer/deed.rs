@@ -31,6 +31,20 @@ impl Deed for Statement {
     }
 }
 
+/// A deed that is done and undone again: it gives what it would have given, by the very statements.
+pub(crate) struct Rehearsed<D>(pub(crate) D);
+
+impl<D: Deed> Deed for Rehearsed<D> {
+    type Given = D::Given;
+
+    async fn run(&self, db: &mut Conn<'_>) -> Result<D::Given> {
+        db.script("SAVEPOINT rehearsal").await?;
+        let given = self.0.run(db).await?;
+        db.script("ROLLBACK TO SAVEPOINT rehearsal; RELEASE SAVEPOINT rehearsal").await?;
+        Ok(given)
+    }
+}
+
 /// A deed somebody waits for, with its types erased.
 pub(super) trait Job: Send {
     /// Keeps what the deed gave, or why it failed, and repeats the latter.

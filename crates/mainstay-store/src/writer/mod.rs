@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-pub(crate) use deed::{Deed, Statement};
+pub(crate) use deed::{Deed, Rehearsed, Statement};
 
 use crate::ledger::Lines;
 use crate::sql::{Link, Param, Readers, Source};

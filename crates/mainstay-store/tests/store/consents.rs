@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{Binding, ConsentState, Consents, Decision, NewConsent, StoreError, Taken};
+use mainstay_store::{Binding, ConsentState, Consents, Decision, NewConsent, Ruling, StoreError, Taken};
 
 use crate::bench::{Bench, at_once};
 
@@ -27,12 +27,23 @@ fn binding() -> Binding {
 }
 
 fn request(id: &str, now_ms: i64) -> NewConsent {
-    NewConsent { id: id.into(), binding: binding(), summary: "Delete a.txt".into(), now_ms, expires_ms: 1000 }
+    NewConsent {
+        id: id.into(),
+        binding: binding(),
+        summary: "Delete a.txt".into(),
+        arguments: "{}".into(),
+        now_ms,
+        expires_ms: 1000,
+    }
+}
+
+fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Ruling {
+    Ruling { id: id.into(), by: by.into(), approve, reason: (!approve).then(|| "too much".into()), now_ms }
 }
 
 async fn approved(consents: &dyn Consents, id: &str) {
     consents.request(request(id, 10)).await.unwrap();
-    assert_eq!(consents.decide(id, "boss", true, 20).await.unwrap(), Decision::Recorded);
+    assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), Decision::Recorded);
 }
 
 async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
@@ -82,7 +93,7 @@ async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
         new.binding.args_digest = id.into();
         store.consents().request(new).await.unwrap();
     }
-    store.consents().decide("c4", "boss", false, 50).await.unwrap();
+    store.consents().decide(ruling("c4", "boss", false, 50)).await.unwrap();
     let ids = |found: Vec<mainstay_store::Consent>| found.into_iter().map(|c| c.id).collect::<Vec<_>>();
     assert_eq!(ids(store.consents().pending(40, 10).await.unwrap()), ["c1", "c2"]);
     assert_eq!(ids(store.consents().pending(39, 10).await.unwrap()), ["c1", "c2", "c3"]);
@@ -92,18 +103,19 @@ async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
 async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().decide("c1", "boss", false, 20).await.unwrap(), Decision::Recorded);
-    let again = store.consents().decide("c1", "other", true, 30).await.unwrap();
+    assert_eq!(store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap(), Decision::Recorded);
+    let again = store.consents().decide(ruling("c1", "other", true, 30)).await.unwrap();
     assert_eq!(again, Decision::AlreadyDecided(ConsentState::Denied));
     let found = store.consents().find("c1").await.unwrap().unwrap();
     assert_eq!((found.state, found.decided_by.as_deref()), (ConsentState::Denied, Some("boss")));
+    assert_eq!((found.arguments.as_str(), found.reason.as_deref()), ("{}", Some("too much")));
 }
 
 async fn a_request_that_is_unknown_or_expired_cannot_be_decided(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().decide("c1", "boss", true, 1000).await.unwrap(), Decision::Expired);
-    assert_eq!(store.consents().decide("c2", "boss", true, 20).await.unwrap(), Decision::NotFound);
+    assert_eq!(store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(), Decision::Expired);
+    assert_eq!(store.consents().decide(ruling("c2", "boss", true, 20)).await.unwrap(), Decision::NotFound);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Pending);
 }
 
@@ -113,7 +125,7 @@ async fn an_approval_is_used_up_by_one_call(bench: Arc<Bench>) {
     assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Approved { id: "c1".into() });
     assert_eq!(store.consents().take(binding(), 31).await.unwrap(), Taken::None);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Used);
-    let again = store.consents().decide("c1", "boss", true, 40).await.unwrap();
+    let again = store.consents().decide(ruling("c1", "boss", true, 40)).await.unwrap();
     assert_eq!(again, Decision::AlreadyDecided(ConsentState::Used));
 }
 
@@ -142,7 +154,7 @@ async fn an_expired_approval_is_worth_nothing(bench: Arc<Bench>) {
 async fn a_refusal_holds_until_somebody_is_asked_again(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    store.consents().decide("c1", "boss", false, 20).await.unwrap();
+    store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
     assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Denied { id: "c1".into() });
     store.consents().request(request("c2", 30)).await.unwrap();
     let pending = Taken::Pending { id: "c2".into(), expires_ms: 1000 };
@@ -176,7 +188,7 @@ async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
     store.consents().request(request("c1", 10)).await.unwrap();
     let decided = at_once(100, |number| {
         let store = store.clone();
-        async move { store.consents().decide("c1", &number.to_string(), number % 2 == 0, 20).await.unwrap() }
+        async move { store.consents().decide(ruling("c1", &number.to_string(), number % 2 == 0, 20)).await.unwrap() }
     });
     assert_eq!(decided.await.into_iter().filter(|decided| *decided == Decision::Recorded).count(), 1);
 }

@@ -23,10 +23,12 @@ macro_rules! on_both_engines {
     };
 }
 
+mod agents;
 mod audit;
 mod bench;
 mod consents;
 mod failures;
+mod feed;
 mod idempotency;
 mod lifecycle;
 mod nonces;

@@ -84,7 +84,7 @@ impl Plan {
     pub(super) fn item(&mut self, field: &str, path: &str, meant: Meant) -> Result<usize> {
         let spot = self.spot(field, path)?;
         self.uncovered(field, spot.shown())?;
-        let is_link = || Ok(spot.look()?.is_some_and(|facts| facts.kind == EntryKind::Symlink));
+        let is_link = || spot.look().map(|facts| facts.is_some_and(|facts| facts.kind == EntryKind::Symlink));
         if let Some(at) = self.items.iter().position(|item| item.path == spot.shown()) {
             if meant == Meant::Entry && self.items[at].through_link {
                 return Err(twice(field, spot.shown()));

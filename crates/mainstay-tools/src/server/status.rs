@@ -21,7 +21,7 @@ impl Status {
         Self {
             version: setup.version,
             workspace: setup.workspace.roots()[0].path().to_owned(),
-            store: setup.store,
+            store: setup.store.engine(),
             started: setup.started,
         }
     }

@@ -11,7 +11,8 @@ use std::time::Instant;
 use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
-use mainstay_tools::Setup;
+use mainstay_store::{Store, StoreOptions};
+use mainstay_tools::{AgentsSettings, Setup, Watch};
 use serde_json::Value;
 
 const SECRET: &str = "nobody may read this";
@@ -25,17 +26,17 @@ struct House {
 }
 
 impl House {
-    fn new() -> Self {
-        Self::at(tempfile::tempdir().unwrap())
+    async fn new() -> Self {
+        Self::at(tempfile::tempdir().unwrap()).await
     }
 
     /// In memory, where there is such a place: for what writes very often.
-    fn in_memory() -> Self {
+    async fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
-        Self::at(if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap())
+        Self::at(if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()).await
     }
 
-    fn at(directory: tempfile::TempDir) -> Self {
+    async fn at(directory: tempfile::TempDir) -> Self {
         let base = std::fs::canonicalize(directory.path()).unwrap();
         let (inside, outside) = (base.join("ws"), base.join("ws-evil"));
         std::fs::create_dir_all(&inside).unwrap();
@@ -43,12 +44,16 @@ impl House {
         std::fs::write(outside.join("secret"), SECRET).unwrap();
         let files = FilesSettings::default();
         let workspace = Workspace::open(&inside, &files).unwrap().with_journal(&base.join("journal")).unwrap();
+        let store = format!("sqlite:{}", base.join("store.db").display());
         let setup = Setup {
             version: "0",
+            watch: Watch::new(&workspace),
             workspace,
             files,
             exec: ExecSettings::default(),
-            store: "none",
+            agents: AgentsSettings::default(),
+            store: Store::open(&store, StoreOptions::default()).await.unwrap(),
+            openapi: Arc::default(),
             started: Instant::now(),
         };
         let registry = Registry::new(mainstay_tools::families(&setup, &[]).unwrap()).unwrap();

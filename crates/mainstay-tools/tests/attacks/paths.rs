@@ -47,7 +47,7 @@ fn aims(tool: &str, path: &str) -> Vec<Value> {
         "exec_run" | "exec_start" => vec![json!({"command": "cat", "args": ["secret", "config"], "cwd": path})],
         // These take no path.
         "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
-        other if other.starts_with("server_") => Vec::new(),
+        other if other.starts_with("server_") || other.starts_with("agents_") => Vec::new(),
         other => panic!("{other} is not in the table of attacks: say how a path is aimed at it, or that it takes none"),
     }
 }
@@ -168,7 +168,7 @@ fn told(reply: &Reply) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
-    let house = House::new();
+    let house = House::new().await;
     furnish(&house);
     let before = snapshot(&house);
     let tools: Vec<String> = house.registry.all_tools().map(|tool| tool.listed.clone()).collect();
@@ -232,7 +232,7 @@ fn restore(house: &House, before: &BTreeSet<(String, String)>) {
 
 #[tokio::test]
 async fn texts_that_only_look_like_attacks_are_names_of_nothing() {
-    let house = House::new();
+    let house = House::new().await;
     furnish(&house);
     for path in MERE_NAMES {
         for tool in [

@@ -25,7 +25,7 @@ struct Counts {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_leaks_and_nothing_is_written_outside_while_a_directory_is_exchanged_for_a_link() {
     let operations: usize = std::env::var(OPERATIONS).ok().map_or(20_000, |count| count.parse().unwrap());
-    let house = Arc::new(House::in_memory());
+    let house = Arc::new(House::in_memory().await);
     let (directory, link) = (house.inside.join("d"), house.inside.join("link"));
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("secret"), "inside").unwrap();

@@ -1,20 +1,18 @@
 //! From what came of a call to the contract's messages.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use mainstay_core::{Block, Body, Reply};
+use mainstay_core::Reply;
 use serde_json::{Value, json};
 
 use super::Fault;
-use crate::Id;
+use crate::content::bare;
+use crate::{Id, jsonrpc};
 
 pub fn result(id: &Id, result: &Value) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+    jsonrpc::result(id, result)
 }
 
 pub fn failure(id: &Id, fault: &Fault) -> String {
-    let error = json!({"code": fault.code, "message": fault.message, "data": fault.data});
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+    jsonrpc::failure(id, &json!({"code": fault.code, "message": fault.message, "data": fault.data}))
 }
 
 /// A piece of output of the call with this id. Pieces are counted over both streams, so their order can be restored.
@@ -29,30 +27,13 @@ pub fn reply(reply: Reply) -> Result<Value, Fault> {
     if reply.failed {
         return Err(Fault::failed(&reply));
     }
-    Ok(match reply.structured {
-        Some(value @ Value::Object(_)) => value,
-        Some(value) => json!({ "value": value }),
-        None => json!({ "content": reply.content.into_iter().map(block).collect::<Vec<_>>() }),
-    })
-}
-
-fn block(block: Block) -> Value {
-    match block {
-        Block::Text { text, .. } => json!({"type": "text", "text": text}),
-        Block::Image { data, mime, .. } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
-        Block::Audio { data, mime, .. } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
-        Block::Resource { uri, mime, body: Body::Text(text), .. } => {
-            json!({"type": "resource", "uri": uri, "mime": mime, "text": text})
-        }
-        Block::Resource { uri, mime, body: Body::Bytes(bytes), .. } => {
-            json!({"type": "resource", "uri": uri, "mime": mime, "data": BASE64.encode(bytes)})
-        }
-        Block::Link(link) => json!({"type": "link", "uri": link.uri, "name": link.name, "mime": link.mime}),
-    }
+    Ok(bare(reply))
 }
 
 #[cfg(test)]
 mod tests {
+    use mainstay_core::Block;
+
     use super::*;
 
     fn parsed(text: &str) -> Value {

@@ -1,8 +1,9 @@
 //! From reasons to the contract's numbers.
 
-use mainstay_core::{Block, Error, Kind, Reply};
+use mainstay_core::{Error, Kind, Reply};
 use serde_json::{Map, Value, json};
 
+use crate::content::texts;
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
 
 /// The error member of a response.
@@ -56,11 +57,7 @@ impl Fault {
 
     /// The tool ran, and says itself that it failed.
     pub(super) fn failed(reply: &Reply) -> Self {
-        let texts = reply.content.iter().filter_map(|block| match block {
-            Block::Text { text, .. } => Some(text.as_str()),
-            Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_) => None,
-        });
-        Self::new(INTERNAL, json!({ "detail": texts.collect::<Vec<_>>().join("\n") }))
+        Self::new(INTERNAL, json!({ "detail": texts(&reply.content) }))
     }
 
     fn invalid(error: &Error) -> Self {

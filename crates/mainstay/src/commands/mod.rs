@@ -4,6 +4,7 @@ mod audit;
 mod call;
 mod client;
 mod config;
+mod consent;
 mod doctor;
 mod printable;
 mod remote;
@@ -51,6 +52,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
             Command::Doctor => doctor::run(&config, loaded.file.as_deref(), more).await,
             Command::Audit(command) => audit::run(&config, command).await,
             Command::Client(command) => client::run(&config, command).await,
+            Command::Consent(command) => consent::run(&config, command).await,
             Command::Config(_) | Command::Completions { .. } => Ok(ExitCode::SUCCESS),
         }
     });

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use crate::cli::Dialect;
-use crate::house::{about, keep_clean, open_engine, stop_signal};
+use crate::house::{about, keep_house, open_engine, stop_signal};
 use crate::{Config, MoreFamilies};
 
 pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
     let bound = mainstay_server::bind(&engine, &about(config)?, &config.server).await?;
-    keep_clean(&engine);
+    keep_house(&engine);
     let auth = if config.server.auth.is_some() {
         "with access tokens"
     } else {
@@ -28,7 +28,7 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
 pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
-    keep_clean(&engine);
+    keep_house(&engine);
     let dialect = match dialect {
         Dialect::Mcp => mainstay_server::Dialect::Mcp,
         Dialect::Mira => mainstay_server::Dialect::Mira,

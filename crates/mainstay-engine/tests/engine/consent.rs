@@ -1,0 +1,244 @@
+//! A consent can be neither forged nor replayed, and everything about it is on record.
+
+use std::time::Duration;
+
+use mainstay_core::{AnswerAction, Effect, Error, Kind, Question};
+use mainstay_engine::{ConsentRefusal, ConsentSettings, EngineSettings, Standing};
+use mainstay_store::Phase;
+use serde_json::json;
+
+use crate::house::{House, Person, local, with_token};
+
+fn consent(change: impl FnOnce(&mut ConsentSettings)) -> EngineSettings {
+    let mut settings = EngineSettings::default();
+    change(&mut settings.consent);
+    settings
+}
+
+fn is_required(refused: &Error) -> bool {
+    refused.kind == Kind::ConsentRequired
+}
+
+#[tokio::test]
+async fn after_approval_the_same_call_runs_once_and_only_once() {
+    let house = House::new().await;
+    let args = json!({"file": "a"});
+    let refused = house.call(&local(), "test_wipe", args.clone()).await.unwrap_err();
+    assert!(refused.public.starts_with("Consent required for test_wipe"), "{refused}");
+    let data = refused.data.unwrap();
+    let id = data["consent_id"].as_str().unwrap();
+    assert_eq!(data["consent_url"], format!("/api/mcp/consent/{id}"));
+    assert_eq!((&data["operation"], &data["expires_at"]), (&json!("test_wipe"), &json!("2027-01-15T08:30:00Z")));
+    assert_eq!(house.asked(&local(), args.clone()).await, id, "the same call asks the same question");
+    let decided = house.engine.decide_consent(&local(), id, true, Some("fine")).await.unwrap();
+    assert_eq!((decided.standing, decided.reason.as_deref()), (Standing::Approved, Some("fine")));
+    assert!(house.call(&local(), "test_wipe", args.clone()).await.is_ok());
+    assert_ne!(house.asked(&local(), args).await, id);
+    assert_eq!(house.wiped(), 1);
+    assert_eq!(house.engine.find_consent(&local(), id).await.unwrap().standing, Standing::Used);
+}
+
+#[tokio::test]
+async fn an_approval_is_good_for_nothing_but_its_own_call() {
+    let house = House::new().await;
+    let (alice, bob) = (with_token("alice", "read delete"), with_token("bob", "read delete"));
+    let id = house.asked(&alice, json!({"file": "a"})).await;
+    house.engine.decide_consent(&local(), &id, true, None).await.unwrap();
+    for (caller, args) in [
+        (&alice, json!({"file": "b"})),
+        (&alice, json!({"file": "a", "confirm": true})),
+        (&alice, json!({"file": "a", "confirm": null})),
+        (&bob, json!({"file": "a"})),
+        (&local(), json!({"file": "a"})),
+    ] {
+        assert_ne!(house.asked(caller, args.clone()).await, id, "{args}");
+    }
+    let other_rules = house.again(consent(|c| c.required_for.push(Effect::Executes))).await;
+    assert_ne!(other_rules.asked(&alice, json!({"file": "a"})).await, id, "other rules");
+    assert_eq!(house.wiped() + other_rules.wiped(), 0);
+    assert!(house.call(&alice, "test_wipe", json!({"file": "a"})).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_model_that_confirms_for_itself_is_not_believed() {
+    let house = House::new().await;
+    for _ in 0..3 {
+        house.asked(&local(), json!({"file": "a", "confirm": true})).await;
+    }
+    assert_eq!(house.wiped(), 0);
+}
+
+#[tokio::test]
+async fn what_has_expired_can_be_neither_decided_nor_used() {
+    let house = House::new().await;
+    let half_an_hour = Duration::from_mins(30);
+    let undecided = house.asked(&local(), json!({"file": "a"})).await;
+    house.clock.advance(half_an_hour);
+    let refused = house.engine.decide_consent(&local(), &undecided, true, None).await.unwrap_err();
+    assert!(matches!(refused, ConsentRefusal::Expired), "{refused}");
+    assert_eq!(house.engine.find_consent(&local(), &undecided).await.unwrap().standing, Standing::Expired);
+    let approved = house.asked(&local(), json!({"file": "a"})).await;
+    house.engine.decide_consent(&local(), &approved, true, None).await.unwrap();
+    house.clock.advance(half_an_hour);
+    assert_ne!(house.asked(&local(), json!({"file": "a"})).await, approved);
+    assert_eq!(house.wiped(), 0);
+}
+
+#[tokio::test]
+async fn a_decision_is_made_once() {
+    let house = House::new().await;
+    let id = house.asked(&local(), json!({"file": "a"})).await;
+    house.engine.decide_consent(&local(), &id, false, None).await.unwrap();
+    for approve in [true, false] {
+        let refused = house.engine.decide_consent(&local(), &id, approve, None).await.unwrap_err();
+        assert!(matches!(refused, ConsentRefusal::Decided(Standing::Denied)), "{refused}");
+    }
+    let refused = house.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
+    assert_eq!((refused.kind, house.wiped()), (Kind::Denied, 0));
+}
+
+#[tokio::test]
+async fn nobody_decides_on_their_own_request_or_without_the_scope() {
+    let house = House::new().await;
+    let alice = with_token("alice", "read delete consent");
+    let agent = with_token("agent", "read write delete");
+    let boss = with_token("boss", "read consent");
+    let own = house.asked(&alice, json!({"file": "a"})).await;
+    let agents = house.asked(&agent, json!({"file": "a"})).await;
+    for (caller, id) in [(&alice, &own), (&agent, &agents), (&with_token("agent", "delete admin"), &agents)] {
+        let refused = house.engine.decide_consent(caller, id, true, None).await.unwrap_err();
+        assert!(matches!(refused, ConsentRefusal::NotAllowed(_)), "{refused}");
+    }
+    // To somebody who may neither see nor decide it, it is not there.
+    let refused = house.engine.decide_consent(&agent, &own, true, None).await.unwrap_err();
+    assert!(matches!(refused, ConsentRefusal::NotFound(_)), "{refused}");
+    assert!(house.engine.find_consent(&agent, &own).await.is_err());
+    assert_eq!(house.engine.find_consent(&agent, &agents).await.unwrap().standing, Standing::Pending);
+    for id in [&own, &agents] {
+        assert!(house.engine.decide_consent(&boss, id, true, None).await.is_ok());
+    }
+    let allowed = house.again(consent(|c| c.self_approval = true)).await;
+    let own = allowed.asked(&alice, json!({"file": "b"})).await;
+    assert!(allowed.engine.decide_consent(&alice, &own, true, None).await.is_ok());
+    let agents = allowed.asked(&agent, json!({"file": "b"})).await;
+    assert!(allowed.engine.decide_consent(&agent, &agents, true, None).await.is_err(), "the scope is needed still");
+}
+
+#[tokio::test]
+async fn where_commands_can_reach_the_server_a_request_without_a_token_does_not_decide() {
+    let house = House::new().await.again(consent(|c| c.without_token = false)).await;
+    let id = house.asked(&local(), json!({"file": "a"})).await;
+    let refused = house.engine.decide_consent(&local(), &id, true, None).await.unwrap_err();
+    assert!(refused.to_string().contains("mainstay consent approve"), "{refused}");
+    // Nor does a client over HTTP that says a person accepted.
+    let claims = Person::who(false, AnswerAction::Accept);
+    let refused = house.call_with(&local(), &claims, json!({"file": "a"})).await.unwrap_err();
+    assert!(is_required(&refused) && claims.asked.lock().unwrap().is_empty(), "{refused}");
+    let terminal = mainstay_core::Caller::local(None);
+    assert!(house.engine.decide_consent(&terminal, &id, true, None).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_form_counts_for_the_person_at_this_machine_and_not_for_a_token() {
+    let house = House::new().await;
+    let yes = Person::who(false, AnswerAction::Accept);
+    assert!(house.call_with(&local(), &yes, json!({"file": "a"})).await.is_ok());
+    assert_eq!((yes.asked.lock().unwrap().len(), house.wiped()), (1, 1));
+    let agent = with_token("agent", "read delete");
+    for agent in [agent.clone(), with_token("agent", "read delete consent")] {
+        let refused = house.call_with(&agent, &yes, json!({"file": "a"})).await.unwrap_err();
+        assert!(is_required(&refused), "{refused}");
+    }
+    assert_eq!((yes.asked.lock().unwrap().len(), house.wiped()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_page_that_was_opened_is_not_an_approval_and_one_that_was_not_is_no_refusal() {
+    let house = House::new().await.again(EngineSettings { deadline_seconds: 0, ..EngineSettings::default() }).await;
+    house.engine.reached_at("http://127.0.0.1:8099".into());
+    let args = json!({"file": "a"});
+    for answer in [AnswerAction::Accept, AnswerAction::Decline, AnswerAction::Cancel] {
+        let person = Person::who(true, answer);
+        let refused = house.call_with(&local(), &person, args.clone()).await.unwrap_err();
+        assert!(
+            is_required(&refused) && refused.public.contains("http://127.0.0.1:8099/api/mcp/consent/"),
+            "{refused}"
+        );
+        let asked = person.asked.lock().unwrap();
+        assert!(matches!(&asked[..], [Question::Page { url, id, .. }] if url.ends_with(id)), "{asked:?}");
+    }
+    assert_eq!(house.wiped(), 0);
+}
+
+#[tokio::test]
+async fn a_call_goes_on_once_the_page_has_decided() {
+    let house = House::new().await;
+    house.engine.reached_at("http://127.0.0.1:8099".into());
+    for (file, approve) in [("a", true), ("b", false)] {
+        let args = json!({"file": file});
+        let id = house.asked(&local(), args.clone()).await;
+        let person = Person::who(true, AnswerAction::Accept);
+        let caller = local();
+        let call = house.call_with(&caller, &person, args);
+        let decide = house.engine.decide_consent(&caller, &id, approve, None);
+        let (outcome, decided) = tokio::join!(call, decide);
+        decided.unwrap();
+        assert_eq!(outcome.is_ok(), approve);
+    }
+    assert_eq!(house.wiped(), 1);
+}
+
+#[tokio::test]
+async fn a_dangerous_word_asks_in_contract_001_and_not_elsewhere() {
+    let house = House::new().await;
+    let refused = house.call(&local(), "remove_item", json!({})).await.unwrap_err();
+    assert!(is_required(&refused) && refused.public.starts_with("Consent required for remove_item"), "{refused}");
+    assert!(house.call(&local(), "test_take_away", json!({})).await.is_err(), "under every spelling");
+    assert!(house.call(&local(), "remove_item", json!({"dry_run": true})).await.is_ok());
+    assert!(house.call(&local(), "test_drop", json!({})).await.is_ok());
+    let named = house.again(consent(|c| c.required_for_tools = vec!["test/drop".into()])).await;
+    assert!(named.call(&local(), "test_drop", json!({})).await.is_err());
+    let wordless = house.again(consent(|c| c.required_for_words.clear())).await;
+    assert!(wordless.call(&local(), "remove_item", json!({})).await.is_ok());
+}
+
+#[tokio::test]
+async fn everything_about_a_consent_is_on_record() {
+    let house = House::new().await;
+    let (agent, boss) = (with_token("agent", "read delete"), with_token("boss", "consent"));
+    let id = house.asked(&agent, json!({"file": "a"})).await;
+    house.engine.decide_consent(&boss, &id, true, Some("it is\nold")).await.unwrap();
+    let _ = house.engine.decide_consent(&boss, &id, false, None).await;
+    house.call(&agent, "test_wipe", json!({"file": "a"})).await.unwrap();
+    let rows = house.audit().await;
+    let about: Vec<_> = rows.iter().filter(|row| row.entry.target == format!("consent/{id}")).collect();
+    let told: Vec<_> = about
+        .iter()
+        .map(|row| (row.entry.principal.rsplit(' ').next().unwrap(), row.entry.phase, row.entry.outcome.as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("agent", Phase::Ended, "asked"),
+            ("boss", Phase::Began, ""),
+            ("boss", Phase::Ended, "approved: it is\nold"),
+            ("boss", Phase::Began, ""),
+            ("boss", Phase::Ended, "conflict"),
+            ("agent", Phase::Ended, "used"),
+        ]
+    );
+    let call = rows.iter().find(|row| row.entry.target == "test_wipe").unwrap();
+    assert!(about.iter().all(|row| row.entry.args_digest == call.entry.args_digest));
+    assert!(house.store.audit().verify().await.unwrap().fault.is_none());
+}
+
+#[tokio::test]
+async fn a_reason_that_is_too_long_decides_nothing() {
+    let house = House::new().await;
+    let id = house.asked(&local(), json!({"file": "a"})).await;
+    assert!(house.engine.decide_consent(&local(), &id, true, Some(&"x".repeat(501))).await.is_err());
+    assert_eq!(house.engine.find_consent(&local(), &id).await.unwrap().standing, Standing::Pending);
+    for strange in ["", "../x", "a b", &"a".repeat(65), "é"] {
+        assert!(matches!(house.engine.find_consent(&local(), strange).await, Err(ConsentRefusal::NotFound(_))));
+    }
+}

@@ -1,0 +1,94 @@
+//! The newest rows of the audit, in the contract's shape.
+
+use http::Uri;
+use mainstay_core::{Error, Registry, Result};
+use mainstay_engine::{AuditRow, Phase};
+use mainstay_wire::agents;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::Api;
+use crate::agents::Visit;
+
+const MOST: u32 = 1000;
+
+#[derive(Deserialize)]
+struct Wanted {
+    session_id: Option<String>,
+    #[serde(default = "hundred")]
+    limit: u32,
+}
+
+fn hundred() -> u32 {
+    100
+}
+
+impl Api {
+    pub(super) async fn audit(&self, visit: &Visit, uri: &Uri) -> Result<Value> {
+        let axum::extract::Query(Wanted { session_id, limit }) =
+            axum::extract::Query::try_from_uri(uri).map_err(|error| Error::field("query", error.body_text()))?;
+        if !(1..=MOST).contains(&limit) {
+            return Err(Error::field("limit", format!("limit is {limit}; it can be 1 to {MOST}.")));
+        }
+        let engine = &self.desk.engine;
+        let rows = engine.audit_rows(&visit.origin.caller, session_id, limit).await?;
+        let registry = engine.registry();
+        let logs: Vec<Value> = rows.iter().map(|row| line(row, &registry)).collect();
+        Ok(json!({"count": logs.len(), "logs": logs, "limit": limit}))
+    }
+}
+
+fn line(row: &AuditRow, registry: &Registry) -> Value {
+    let entry = &row.entry;
+    let (operation, resource) = told(&entry.target, registry);
+    let result = match (entry.phase, entry.outcome.as_str()) {
+        (Phase::Began, _) => "started",
+        (Phase::Ended, "ok") => "success",
+        (Phase::Ended, other) => other,
+    };
+    json!({
+        "id": row.seq,
+        "timestamp": entry.at_ms.div_euclid(1000),
+        "session_id": entry.session,
+        "operation": operation,
+        "resource": resource,
+        "result": result,
+        "ip_address": entry.ip,
+        "request_id": entry.request_id,
+    })
+}
+
+/// A row names what was called, or the method followed by what was meant to be.
+fn told<'a>(target: &'a str, registry: &'a Registry) -> (&'a str, Option<&'a str>) {
+    if let Some(tool) = registry.tool(target) {
+        let info = tool.info();
+        return ("tools/call", Some(agents::tool_name(info).unwrap_or(&info.listed)));
+    }
+    if registry.prompt(target).is_some() {
+        return ("prompts/execute", Some(target));
+    }
+    let (first, rest) = target.split_once(' ').map_or((target, None), |(first, rest)| (first, Some(rest)));
+    if first.contains(':') {
+        return ("resources/read", Some(target));
+    }
+    (if first == "prompts/get" { "prompts/execute" } else { first }, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_told_as_an_operation_and_what_it_was_for() {
+        let registry = Registry::default();
+        for (target, operation, resource) in [
+            ("tools/list", "tools/list", None),
+            ("tools/call no_such", "tools/call", Some("no_such")),
+            ("prompts/get no such", "prompts/execute", Some("no such")),
+            ("file://a b", "resources/read", Some("file://a b")),
+            ("api/mcp/audit", "api/mcp/audit", None),
+        ] {
+            assert_eq!(told(target, &registry), (operation, resource), "{target}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! What protects the server, as it is set.
+
+use mainstay_engine::oauth::ACCESS_LIFE;
+use serde_json::{Value, json};
+
+use super::Api;
+
+impl Api {
+    pub(super) fn security(&self) -> Value {
+        let settings = self.desk.engine.settings();
+        let quota = settings.rate.agents;
+        let a_minute = u64::from(quota.calls) * 60 / u64::from(quota.seconds.max(1));
+        let consent = &settings.consent;
+        let consent = !consent.required_for.is_empty()
+            || !consent.required_for_tools.is_empty()
+            || !consent.required_for_words.is_empty();
+        json!({
+            "security": {
+                "oauth_enabled": true,
+                "consent_flow": consent,
+                "path_protection": !self.protected.is_empty(),
+                "rate_limiting": true,
+                "audit_logging": true,
+                "dangerous_operations": settings.consent.required_for_words,
+            },
+            "policies": {
+                "token_expiry_hours": ACCESS_LIFE.as_secs() / 3600,
+                "consent_expiry_minutes": settings.consent.minutes,
+                "rate_limit_per_minute": a_minute,
+                "path_blacklist": self.protected,
+            },
+        })
+    }
+}

@@ -1,0 +1,206 @@
+//! `/api/mcp/consent/{id}`: a request for consent, as JSON for programs and as a page for people.
+
+mod page;
+mod seal;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, header};
+use mainstay_core::{Caller, Kind};
+use mainstay_engine::{ConsentRefusal, ConsentView, Engine};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::body;
+use crate::mcp::Origin;
+
+pub(crate) use page::style;
+use seal::Seal;
+
+/// The longest decision, in bytes.
+const DECISION: usize = 16 * 1024;
+
+pub(crate) struct Endpoint {
+    engine: Engine,
+    seal: Seal,
+}
+
+/// What somebody says to a request.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Said {
+    decision: Word,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Approved,
+    Denied,
+}
+
+impl Endpoint {
+    pub(crate) fn new(engine: Engine) -> Arc<Self> {
+        Arc::new(Self { engine, seal: Seal::default() })
+    }
+}
+
+pub(crate) async fn show(State(endpoint): State<Arc<Endpoint>>, Path(id): Path<String>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let Some(caller) = caller(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let found = match admitted(&endpoint.engine, &caller) {
+        Ok(()) => endpoint.engine.find_consent(&caller, &id).await,
+        Err(refusal) => Err(refusal),
+    };
+    if !wants_page(&parts.headers) {
+        return match found {
+            Ok(consent) => described(&consent).into_response(),
+            Err(refusal) => refused(&refusal),
+        };
+    }
+    match found {
+        Ok(consent) => page::of(&endpoint, &caller, &consent, &parts.headers).await,
+        Err(refusal) => page::refused(status(&refusal), &refusal.to_string()),
+    }
+}
+
+pub(crate) async fn decide(
+    State(endpoint): State<Arc<Endpoint>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Some(caller) = caller(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => endpoint.by_json(&caller, &id, body).await,
+        "application/x-www-form-urlencoded" => endpoint.by_form(&caller, &id, &parts.headers, body).await,
+        _ => error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
+    }
+}
+
+impl Endpoint {
+    async fn by_json(&self, caller: &Caller, id: &str, body: Body) -> Response {
+        let bytes = match read(body).await {
+            Ok(bytes) => bytes,
+            Err(response) => return *response,
+        };
+        let said: Said = match serde_json::from_slice(&bytes) {
+            Ok(said) => said,
+            Err(reason) => {
+                let hint =
+                    "Send {\"decision\": \"approved\"} or {\"decision\": \"denied\"}, with a \"reason\" if you like";
+                return error(StatusCode::BAD_REQUEST, &format!("{hint}: {reason}."));
+            }
+        };
+        match self.rule(caller, id, &said).await {
+            Ok(consent) => {
+                let status = consent.standing.as_str();
+                Json(json!({"success": true, "consent_id": consent.id, "status": status})).into_response()
+            }
+            Err(refusal) => refused(&refusal),
+        }
+    }
+
+    async fn by_form(&self, caller: &Caller, id: &str, headers: &HeaderMap, body: Body) -> Response {
+        let bytes = match read(body).await {
+            Ok(bytes) => bytes,
+            Err(response) => return *response,
+        };
+        let (mut csrf, mut decision, mut reason) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(&bytes) {
+            match name.as_ref() {
+                "csrf" => csrf = Some(value),
+                "decision" => decision = Some(value),
+                "reason" => reason = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+        match self.seal.fits(&self.engine, headers, id, csrf.as_deref().unwrap_or_default()).await {
+            Ok(true) => {}
+            Ok(false) => {
+                let told = "This form does not come from the page of this request, or is too old. Open the page again.";
+                return page::refused(StatusCode::FORBIDDEN, told);
+            }
+            Err(error) => return page::refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
+        }
+        let decision = match decision.as_deref() {
+            Some("approved") => Word::Approved,
+            Some("denied") => Word::Denied,
+            Some(_) | None => return page::refused(StatusCode::BAD_REQUEST, "The form says neither yes nor no."),
+        };
+        match self.rule(caller, id, &Said { decision, reason }).await {
+            Ok(consent) => page::of(self, caller, &consent, headers).await,
+            Err(refusal) => page::refused(status(&refusal), &refusal.to_string()),
+        }
+    }
+
+    async fn rule(&self, caller: &Caller, id: &str, said: &Said) -> Result<ConsentView, ConsentRefusal> {
+        admitted(&self.engine, caller)?;
+        self.engine.decide_consent(caller, id, said.decision == Word::Approved, said.reason.as_deref()).await
+    }
+}
+
+/// Looking and deciding count against a client's rate like anything else.
+fn admitted(engine: &Engine, caller: &Caller) -> Result<(), ConsentRefusal> {
+    Ok(engine.admit_listing(caller, "consent")?)
+}
+
+fn caller(parts: &Parts) -> Option<Arc<Caller>> {
+    parts.extensions.get::<Origin>().map(|origin| origin.caller.clone())
+}
+
+async fn read(body: Body) -> Result<Bytes, Box<Response>> {
+    body::read(body, DECISION, |refusal| json!({"error": refusal.message}).to_string()).await
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.any(|value| value.to_ascii_lowercase().contains("text/html"))
+}
+
+fn described(consent: &ConsentView) -> impl IntoResponse + use<> {
+    let body = Json(json!({
+        "consent_id": consent.id,
+        "status": consent.standing.as_str(),
+        "operation": consent.operation,
+        "summary": consent.summary,
+        "arguments": consent.arguments,
+        "requested_by": consent.requested_by,
+        "expires_at": consent.expires_at,
+        "decided_by": consent.decided_by,
+        "reason": consent.reason,
+    }));
+    ([(header::CACHE_CONTROL, "no-store")], body)
+}
+
+fn refused(refusal: &ConsentRefusal) -> Response {
+    error(status(refusal), &refusal.to_string())
+}
+
+fn error(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({"success": false, "error": message}))).into_response()
+}
+
+fn status(refusal: &ConsentRefusal) -> StatusCode {
+    match refusal {
+        ConsentRefusal::NotFound(_) => StatusCode::NOT_FOUND,
+        ConsentRefusal::Decided(_) => StatusCode::CONFLICT,
+        ConsentRefusal::Expired => StatusCode::GONE,
+        ConsentRefusal::NotAllowed(_) => StatusCode::FORBIDDEN,
+        ConsentRefusal::Failed(error) if error.kind == Kind::Invalid => StatusCode::BAD_REQUEST,
+        ConsentRefusal::Failed(error) if error.kind == Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ConsentRefusal::Failed(error) => {
+            tracing::error!(detail = error.detail, "a consent could not be looked at or decided");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}

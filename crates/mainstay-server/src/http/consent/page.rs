@@ -1,0 +1,176 @@
+//! The page a person decides on. It has no script; whatever comes from a call is text on it and nothing else.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, StatusCode, header};
+use mainstay_core::Caller;
+use mainstay_engine::{CONSENT_PATH, ConsentView, Standing};
+
+use super::Endpoint;
+
+const PAGE: &str = include_str!("../../../assets/consent/page.html");
+const FORM: &str = include_str!("../../../assets/consent/form.html");
+const REFUSED: &str = include_str!("../../../assets/consent/refused.html");
+const STYLE: &str = include_str!("../../../assets/consent/page.css");
+
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+pub(crate) async fn style() -> Response {
+    let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
+    (headers, STYLE).into_response()
+}
+
+pub(super) async fn of(endpoint: &Endpoint, caller: &Caller, consent: &ConsentView, headers: &HeaderMap) -> Response {
+    let sealed = match endpoint.seal.make(&endpoint.engine, headers, &consent.id).await {
+        Ok(sealed) => sealed,
+        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
+    };
+    let bar = endpoint.engine.bars_from_deciding(caller, consent);
+    let action = match (consent.standing, &bar) {
+        (Standing::Pending, None) => {
+            filled(FORM, &[("path", &format!("{CONSENT_PATH}{}", consent.id)), ("csrf", &sealed.csrf)])
+        }
+        (Standing::Pending, Some(bar)) => format!("<p>{}</p>", escaped(bar)),
+        (Standing::Approved | Standing::Denied | Standing::Used | Standing::Expired, _) => String::new(),
+    };
+    let (heading, status) = told(consent);
+    let text = filled(
+        PAGE,
+        &[
+            ("heading", heading),
+            ("status", &status),
+            ("summary", &consent.summary),
+            ("operation", &consent.operation),
+            ("requested_by", &consent.requested_by),
+            ("arguments", &consent.arguments),
+            ("expires_at", &consent.expires_at),
+            ("!action", &action),
+        ],
+    );
+    let mut response = html(StatusCode::OK, text);
+    if let Ok(cookie) = sealed.cookie.parse() {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    response
+}
+
+pub(super) fn refused(status: StatusCode, reason: &str) -> Response {
+    html(status, filled(REFUSED, &[("reason", reason)]))
+}
+
+fn told(consent: &ConsentView) -> (&'static str, String) {
+    let by = consent.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
+    let why = consent.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
+    match consent.standing {
+        Standing::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
+        Standing::Approved => ("Approved", format!("Approved{by}{why}. The same call now runs, once.")),
+        Standing::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
+        Standing::Used => ("Approved and done", format!("Approved{by}{why}. The call was made; this is used up.")),
+        Standing::Expired => ("Expired", "This request has expired. Make the call again for a new one.".into()),
+    }
+}
+
+fn html(status: StatusCode, text: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "no-store"),
+        // With no referrer at all a browser sends the form with the Origin `null`, which the guard refuses.
+        (header::REFERRER_POLICY, "same-origin"),
+    ];
+    (status, headers, text).into_response()
+}
+
+/// Puts values in their places, in one walk: a value that looks like a place stays text. A name with `!` before it is
+/// put there as it is; every other is escaped.
+fn filled(template: &str, values: &[(&str, &str)]) -> String {
+    let mut page = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let Some((name, after)) = after.split_once("}}") else { break };
+        let value = values.iter().find(|(known, _)| *known == name).map_or("", |(_, value)| *value);
+        page.push_str(before);
+        page.push_str(&if name.starts_with('!') { value.to_owned() } else { escaped(value) });
+        rest = after;
+    }
+    page + rest
+}
+
+fn escaped(text: &str) -> String {
+    text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
+        match c {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\'' => safe.push_str("&#39;"),
+            '`' => safe.push_str("&#96;"),
+            other => safe.push(other),
+        }
+        safe
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAYLOADS: [&str; 12] = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "' autofocus onfocus=alert(1) x='",
+        "</pre></dd></dl><form action=https://evil.example>",
+        "</title><svg onload=alert(1)>",
+        "{{csrf}}",
+        "{{!action}}<b>",
+        "javascript:alert(1)//`${1}`",
+        "<!--",
+        "]]><![CDATA[<x>",
+        "&lt;b&gt; &#60;i&#62;",
+        "<a href=\"//evil.example\">Approve</a>",
+    ];
+
+    #[test]
+    fn every_payload_stays_text_in_every_place() {
+        for payload in PAYLOADS {
+            for template in [PAGE, FORM, REFUSED] {
+                let names: Vec<&str> = template
+                    .split("{{")
+                    .skip(1)
+                    .filter_map(|part| part.split_once("}}"))
+                    .map(|(name, _)| name)
+                    .collect();
+                let values: Vec<_> =
+                    names.iter().filter(|name| !name.starts_with('!')).map(|name| (*name, payload)).collect();
+                let bland: Vec<_> = values.iter().map(|(name, _)| (*name, "x")).collect();
+                let (hostile, plain) = (filled(template, &values), filled(template, &bland));
+                for mark in ['<', '>', '"', '\'', '`'] {
+                    assert_eq!(hostile.matches(mark).count(), plain.matches(mark).count(), "{payload}: {hostile}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_escaped_can_be_read_back() {
+        let back = |text: &str| {
+            let pairs =
+                [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&#96;", "`"), ("&amp;", "&")];
+            pairs.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+        };
+        for payload in PAYLOADS {
+            assert_eq!(back(&escaped(payload)), payload);
+        }
+    }
+
+    #[test]
+    fn no_template_has_a_script_or_a_style_of_its_own() {
+        for template in [PAGE, FORM, REFUSED] {
+            for word in ["<script", "<style", " style=", "javascript:"] {
+                assert!(!template.to_ascii_lowercase().contains(word), "{word}");
+            }
+            assert!(!template.split_ascii_whitespace().any(|part| part.starts_with("on") && part.contains('=')));
+        }
+    }
+}

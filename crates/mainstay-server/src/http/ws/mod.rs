@@ -1,0 +1,93 @@
+//! `/ws`: what happens, told as it happens, and again to those who were away.
+
+mod message;
+mod talk;
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Query, Request, State, WebSocketUpgrade};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use mainstay_core::Scope;
+use mainstay_engine::Engine;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+use super::{Lines, auth};
+use crate::mcp::Origin;
+
+use message::Filter;
+use talk::Talk;
+
+/// The longest message a client may send.
+const MESSAGE: usize = 64 * 1024;
+
+/// The subprotocol under which a browser, which cannot set a header, sends its token: `bearer, TOKEN`.
+const BEARER: &str = "bearer";
+
+pub(crate) struct Endpoint {
+    engine: Engine,
+    doors: auth::Doors,
+    places: Arc<Semaphore>,
+    lines: Lines,
+}
+
+impl Endpoint {
+    pub(super) fn new(engine: Engine, doors: auth::Doors, places: usize, lines: Lines) -> Arc<Self> {
+        Arc::new(Self { engine, doors, places: Arc::new(Semaphore::new(places)), lines })
+    }
+}
+
+/// Puts the token of a browser where everybody else's is, before it is looked at.
+pub(crate) async fn with_token(mut request: Request, next: Next) -> Response {
+    let offered = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).and_then(|value| value.to_str().ok());
+    let token = offered.and_then(|offered| {
+        let (first, token) = offered.split_once(',')?;
+        (first.trim() == BEARER).then(|| token.trim())
+    });
+    let bearer = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
+    if let (Some(bearer), false) = (bearer, request.headers().contains_key(header::AUTHORIZATION)) {
+        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    }
+    next.run(request).await
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Asked {
+    last_event_id: Option<i64>,
+}
+
+pub(crate) async fn serve(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(origin): Extension<Origin>,
+    Query(asked): Query<Asked>,
+    headers: HeaderMap,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    if !origin.caller.scopes.allows(Scope::Read) {
+        return (StatusCode::FORBIDDEN, "Listening needs the scope \"read\", which the token does not have.\n")
+            .into_response();
+    }
+    let Ok(place) = endpoint.places.clone().try_acquire_owned() else {
+        let told = "As many listen as may (server.websockets in the configuration). Try again later.\n";
+        return (StatusCode::SERVICE_UNAVAILABLE, told).into_response();
+    };
+    let listener = match endpoint.engine.listen(&origin.caller, asked.last_event_id).await {
+        Ok(listener) => listener,
+        Err(error) => {
+            tracing::error!(detail = error.detail, "nobody can listen");
+            return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response();
+        }
+    };
+    let token = auth::bearer(&headers).ok().flatten().map(str::to_owned);
+    let upgrade = upgrade.protocols([BEARER]).max_message_size(MESSAGE).max_frame_size(MESSAGE);
+    // Waited for when the server stops, like any connection: it has a last word, too.
+    let counted = endpoint.lines.all.token();
+    upgrade.on_upgrade(move |socket| async move {
+        let filter = Filter::default();
+        Talk { socket, listener, filter, token, endpoint }.run().await;
+        drop((place, counted));
+    })
+}

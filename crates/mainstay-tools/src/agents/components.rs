@@ -1,0 +1,104 @@
+//! `agents_components`: what there is, and whose it is.
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_store::{Component, ComponentQuery};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::reply::{time, value};
+use super::words::{Standing, stored};
+use super::{Desk, page};
+
+pub(crate) struct Components(pub(super) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// Only this agent's.
+    #[serde(default)]
+    owner: Option<String>,
+    /// Only those that stand so.
+    #[serde(default)]
+    status: Option<Standing>,
+    /// How many at most.
+    #[serde(default = "page::usual")]
+    #[schemars(range(min = 1, max = page::MOST))]
+    limit: u32,
+    /// Where the last page ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// By name.
+    components: Vec<Entry>,
+    /// Give it back as cursor for the next page; null on the last.
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    name: String,
+    owner: String,
+    status: String,
+    /// In ISO-8601.
+    last_updated: String,
+    metadata: Value,
+}
+
+impl TryFrom<Component> for Entry {
+    type Error = mainstay_core::Error;
+
+    fn try_from(row: Component) -> Result<Self> {
+        let Component { name, owner, status, updated_ms, metadata } = row;
+        Ok(Self { name, owner, status, last_updated: time(updated_ms), metadata: value(&metadata)? })
+    }
+}
+
+impl Tool for Components {
+    const SPEC: Spec = Spec {
+        title: "Components",
+        description: "Lists the components that agents have registered, by name, with owner and status. Use \
+                      agents_find_component_owner for a single one.",
+        pace: Pace::Instant,
+        tags: &["agents"],
+        ..Spec::new("agents", "components", Effect::Reads)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
+        let query = ComponentQuery {
+            owner: args.owner,
+            status: args.status.map(stored),
+            after: page::after(args.cursor)?,
+            limit: page::fetched(args.limit),
+        };
+        let rows = self.0.agents().components(query).await?;
+        let (rows, next_cursor) = page::cut(rows, args.limit, |row| row.metadata.len() + 400, |row| row.name.clone());
+        let components = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
+        Ok(Output { components, next_cursor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::team::Team;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn components_are_listed_by_owner_and_status() {
+        let team = Team::new().await;
+        for (name, owner, status) in [("a", "ann", "active"), ("b", "ann", "inactive"), ("c", "bob", "active")] {
+            let args = json!({"name": name, "owner": owner, "status": status, "metadata": {"port": 1}});
+            team.call("register_component", args).await.unwrap();
+        }
+        let first = team.call("agents_components", json!({"status": "active", "limit": 1})).await.unwrap();
+        assert_eq!((&first["components"][0]["name"], &first["next_cursor"]), (&json!("a"), &json!("a")));
+        let anns = team.call("agents_components", json!({"owner": "ann", "status": "inactive"})).await.unwrap();
+        let expected = json!([{"name": "b", "owner": "ann", "status": "inactive", "last_updated": team.now(),
+            "metadata": {"port": 1}}]);
+        assert_eq!(anns["components"], expected);
+    }
+}

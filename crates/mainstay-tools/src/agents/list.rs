@@ -1,0 +1,104 @@
+//! `agents_list`: who is there.
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_store::AgentState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::reply::{time, value};
+use super::{Desk, page};
+
+pub(crate) struct List(pub(super) Desk);
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// How many at most.
+    #[serde(default = "page::usual")]
+    #[schemars(range(min = 1, max = page::MOST))]
+    limit: u32,
+    /// Where the last page ended.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// By name.
+    agents: Vec<Entry>,
+    /// Give it back as cursor for the next page; null on the last.
+    next_cursor: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    agent: String,
+    /// What it last said of itself: active, idle, busy or offline.
+    status: String,
+    current_task: Option<String>,
+    /// When it was last heard of, in ISO-8601.
+    last_seen: String,
+    /// Whether it was heard of within agents.heartbeat_seconds.
+    alive: bool,
+    capabilities: Value,
+    metadata: Value,
+}
+
+impl Entry {
+    fn new(state: AgentState, alive: bool) -> Result<Self> {
+        Ok(Self {
+            alive,
+            last_seen: time(state.last_seen_ms),
+            capabilities: value(&state.capabilities)?,
+            metadata: value(&state.metadata)?,
+            agent: state.agent,
+            status: state.status,
+            current_task: state.current_task,
+        })
+    }
+}
+
+impl Tool for List {
+    const SPEC: Spec = Spec {
+        title: "Agents",
+        description: "Lists the agents of the team by name: status, current task, when each was last heard of, and \
+                      whether it is still alive or has missed its heartbeat.",
+        pace: Pace::Instant,
+        tags: &["agents"],
+        ..Spec::new("agents", "list", Effect::Reads)
+    };
+    type Args = Args;
+    type Output = Output;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        let rows = self.0.agents().states(&page::after(args.cursor)?, page::fetched(args.limit)).await?;
+        let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
+        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.agent.clone());
+        let silent_since = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
+        let entry = |state: AgentState| {
+            let alive = state.last_seen_ms >= silent_since;
+            Entry::new(state, alive)
+        };
+        Ok(Output { agents: rows.into_iter().map(entry).collect::<Result<_>>()?, next_cursor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::team::Team;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn agents_are_listed_by_name_in_pages() {
+        let team = Team::new().await;
+        for agent in ["cid", "ann", "bob"] {
+            team.call("heartbeat", json!({"agent": agent})).await.unwrap();
+        }
+        let first = team.call("agents_list", json!({"limit": 2})).await.unwrap();
+        assert_eq!((&first["agents"][1]["agent"], &first["next_cursor"]), (&json!("bob"), &json!("bob")));
+        let rest = team.call("agents_list", json!({"limit": 2, "cursor": "bob"})).await.unwrap();
+        let expected = json!({"agents": [{"agent": "cid", "status": "active", "current_task": null, "alive": true,
+            "last_seen": team.now(), "capabilities": [], "metadata": {}}], "next_cursor": null});
+        assert_eq!(rest, expected);
+    }
+}

@@ -1,0 +1,74 @@
+//! `agents_resolve_decision`: it is decided.
+
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_store::Changed;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::decisions::Entry;
+use super::reply::{Answer, intent};
+use super::vote::{resolved, unknown};
+use super::words::stored;
+use super::{Desk, limits};
+
+pub(crate) struct ResolveDecision(pub(super) Desk);
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum End {
+    Accepted,
+    Rejected,
+    Withdrawn,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Args {
+    /// The decision's number, from agents_decisions.
+    decision_id: i64,
+    outcome: End,
+    /// What was decided, in words.
+    #[serde(default)]
+    resolution: Option<String>,
+    /// Change nothing; say what would be changed.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    success: bool,
+    /// The decision as it is now.
+    decision: Entry,
+}
+
+impl Tool for ResolveDecision {
+    const SPEC: Spec = Spec {
+        title: "Resolve Decision",
+        description: "Ends a decision as accepted, rejected or withdrawn, with a word on what was decided. After that \
+                      nobody votes on it any more.",
+        pace: Pace::Instant,
+        dry_run: true,
+        tags: &["agents"],
+        ..Spec::new("agents", "resolve_decision", Effect::Writes)
+    };
+    type Args = Args;
+    type Output = Answer<Output>;
+
+    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+        let resolution = limits::maybe_text("resolution", args.resolution)?;
+        let (id, outcome, intent) = (args.decision_id, stored(args.outcome), intent(args.dry_run));
+        match self.0.agents().resolve_proposal(id, &outcome, resolution, context.clock.now_ms(), intent).await? {
+            Changed::Done(decision) => {
+                let decision = Entry::try_from(decision)?;
+                Ok(Answer::new(
+                    intent,
+                    || format!("resolve decision {id} as {outcome}"),
+                    || Output { success: true, decision },
+                ))
+            }
+            Changed::Refused(decision) => Err(resolved(&decision)),
+            Changed::NotFound => Err(unknown(id)),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A reply's content, where a dialect has no words of its own for it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use mainstay_core::{Block, Body, Reply};
+use serde_json::{Value, json};
+
+fn block(block: Block) -> Value {
+    match block {
+        Block::Text { text, .. } => json!({"type": "text", "text": text}),
+        Block::Image { data, mime, .. } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
+        Block::Audio { data, mime, .. } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
+        Block::Resource { uri, mime, body: Body::Text(text), .. } => {
+            json!({"type": "resource", "uri": uri, "mime": mime, "text": text})
+        }
+        Block::Resource { uri, mime, body: Body::Bytes(bytes), .. } => {
+            json!({"type": "resource", "uri": uri, "mime": mime, "data": BASE64.encode(bytes)})
+        }
+        Block::Link(link) => json!({"type": "link", "uri": link.uri, "name": link.name, "mime": link.mime}),
+    }
+}
+
+pub(crate) fn body(body: Body) -> String {
+    match body {
+        Body::Text(text) => text,
+        Body::Bytes(bytes) => BASE64.encode(bytes),
+    }
+}
+
+/// What a reply says in words, one block a line.
+pub(crate) fn texts(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text, .. } => Some(text.as_str()),
+        Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The value of a reply, bare. A reply that is only content becomes an object that holds it.
+pub(crate) fn bare(reply: Reply) -> Value {
+    match reply.structured {
+        Some(value @ Value::Object(_)) => value,
+        Some(value) => json!({ "value": value }),
+        None => json!({ "content": reply.content.into_iter().map(block).collect::<Vec<_>>() }),
+    }
+}
