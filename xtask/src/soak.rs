@@ -1,4 +1,4 @@
-//! `cargo xtask soak NAME`: a test that looks for a needle in a million operations, in release.
+//! `cargo xtask soak NAME`: a test that looks for a needle in a haystack, at length and optimised.
 
 use std::process::ExitCode;
 
@@ -7,21 +7,47 @@ use anyhow::{Result, bail};
 use crate::process;
 use crate::project::Project;
 
-/// How many operations the test makes; without it, as many as a test run has time for.
-const VARIABLE: &str = "MAINSTAY_SOAK_OPERATIONS";
-const OPERATIONS: &str = "1000000";
+struct Soak {
+    name: &'static str,
+    package: &'static str,
+    test: &'static str,
+    filter: &'static str,
+    /// What makes the test long; without it, it is as long as a test run has time for.
+    variable: &'static str,
+    usual: &'static str,
+}
+
+const SOAKS: [Soak; 2] = [
+    Soak {
+        name: "files",
+        package: "mainstay-tools",
+        test: "attacks",
+        filter: "race",
+        variable: "MAINSTAY_SOAK_OPERATIONS",
+        usual: "1000000",
+    },
+    Soak {
+        name: "agents",
+        package: "mainstay-conformance",
+        test: "road",
+        filter: "swarm",
+        variable: "MAINSTAY_SOAK_SECONDS",
+        usual: "60",
+    },
+];
 
 pub(crate) fn soak(project: &Project, arguments: &[String]) -> Result<ExitCode> {
-    match arguments {
-        [name] if name == "files" => {
-            let mut command = project.cargo();
-            command.env(VARIABLE, std::env::var(VARIABLE).unwrap_or_else(|_| OPERATIONS.to_owned()));
-            command.args(["test", "--release", "--package", "mainstay-tools", "--test", "attacks"]);
-            command.args(["race", "--", "--nocapture"]);
-            process::run(&mut command)?;
-            Ok(ExitCode::SUCCESS)
-        }
-        [name] => bail!("there is no soak {name:?}; there is: files"),
-        [] | [_, _, ..] => bail!("give the name of one soak; there is: files"),
-    }
+    let known = SOAKS.map(|soak| soak.name).join(", ");
+    let [name] = arguments else { bail!("give the name of one soak; there are: {known}") };
+    let Some(soak) = SOAKS.iter().find(|soak| soak.name == name) else {
+        bail!("there is no soak {name:?}; there are: {known}");
+    };
+    let mut command = project.cargo();
+    command.env(soak.variable, std::env::var(soak.variable).unwrap_or_else(|_| soak.usual.to_owned()));
+    // Optimised as the product is, but for what takes long to link and matters little here.
+    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    command.args(["test", "--release", "--package", soak.package, "--test", soak.test]);
+    command.args([soak.filter, "--", "--nocapture"]);
+    process::run(&mut command)?;
+    Ok(ExitCode::SUCCESS)
 }

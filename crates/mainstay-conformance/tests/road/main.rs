@@ -25,5 +25,6 @@ mod program;
 mod replicas;
 mod sessions;
 mod strangers;
+mod swarm;
 mod team;
 mod unread;
