@@ -9,13 +9,14 @@ import argparse
 import functools
 import json
 import os
+import subprocess
 import sys
 import urllib.error
 import urllib.request
 
 from playwright.sync_api import sync_playwright
 
-from harness import Checks, HttpServer, equal, exit_on_terminate, expect, scratch, serving
+from harness import Checks, HttpServer, environment, equal, exit_on_terminate, expect, scratch, serving
 
 LIMIT = 30.0
 FLAGS = (
@@ -26,10 +27,10 @@ FLAGS = (
 checks = Checks()
 
 
-def rpc(url, method, params):
-    """HTTP status and body of one request of the dialect."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 8, "method": method, "params": params}).encode()
-    request = urllib.request.Request(f"{url}/jsonrpc", body, {"Content-Type": "application/json"})
+def post(address, content, token=None):
+    """HTTP status and body of one request."""
+    headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {token}"} if token else {})
+    request = urllib.request.Request(address, json.dumps(content).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=LIMIT) as answer:
             return answer.status, json.load(answer)
@@ -37,8 +38,10 @@ def rpc(url, method, params):
         return error.code, json.load(error)
 
 
-def call(url, name, arguments):
-    return rpc(url, "tools/call", {"name": name, "arguments": arguments})
+def call(url, name, arguments, token=None):
+    """One call in the dialect."""
+    params = {"name": name, "arguments": arguments}
+    return post(f"{url}/jsonrpc", {"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": params}, token)
 
 
 def log_something(url):
@@ -46,9 +49,9 @@ def log_something(url):
     equal(status, 200, f"status of {answer}")
 
 
-def asked(url):
+def asked(url, token=None):
     """Asks for what needs consent; where the page is."""
-    status, answer = call(url, "delete_all_data", {})
+    status, answer = call(url, "delete_all_data", {}, token)
     equal((status, answer["error"]["code"]), (403, -32003), "status and code")
     return url + answer["error"]["data"]["consent_url"]
 
@@ -109,6 +112,55 @@ def unknown(browser, url):
         equal(answer.status, 404, "status")
 
 
+class Client:
+    """A client of a server that issues its own tokens."""
+
+    def __init__(self, program, home, scope):
+        command = [program, "client", "add", "x", "--scope", scope, "--json", "--data-dir", os.path.join(home, "data")]
+        made = json.loads(subprocess.check_output(command, env=environment(home), timeout=LIMIT))
+        self.id, self.secret = made["client_id"], made["client_secret"]
+
+    def token(self, url, scope):
+        proof = {"grant_type": "client_credentials", "client_id": self.id, "client_secret": self.secret}
+        status, answer = post(f"{url}/oauth/token", proof | {"scope": scope})
+        equal(status, 200, f"status of {answer}")
+        return answer["access_token"]
+
+
+def signed_in(browser, url, agent, person):
+    token = agent.token(url, "admin")
+    page = Page(browser, asked(url, token))
+    with checks.check("with tokens on, the page asks for one and shows nothing"):
+        text = page.text()
+        expect("Access token" in text and "delete_all_data" not in text, f"the page says: {text!r}")
+    with checks.check("a wrong token is told to be wrong"):
+        page.page.fill("#token", "wrong")
+        page.page.press("#token", "Enter")
+        page.page.get_by_text("is not good").wait_for()
+    with checks.check("a token signs in, and approves"):
+        page.page.fill("#token", person.token(url, "consent"))
+        text = page.click("Sign in with token")
+        expect("delete_all_data" in text and person.id in text, f"the page says: {text!r}")
+        text = page.click("Approve")
+        expect("Approved by" in text and person.id in text, f"the page says: {text!r}")
+        equal(call(url, "delete_all_data", {}, token)[0], 200, "status of the call")
+    with checks.check("whoever signed in decides again, until they sign out"):
+        page.page.goto(asked(url, token))
+        page.page.get_by_role("button", name="Deny").wait_for()
+        text = page.click("Sign out")
+        expect("Access token" in text, f"the page says: {text!r}")
+    with checks.check("a client signs in with its secret, and denies"):
+        page.page.fill("#client_id", person.id)
+        page.page.fill("#client_secret", person.secret)
+        page.page.press("#client_secret", "Enter")
+        page.page.get_by_role("button", name="Deny").wait_for()
+        text = page.click("Deny")
+        expect("Denied by" in text and person.id in text, f"the page says: {text!r}")
+        equal(call(url, "delete_all_data", {}, token)[0], 403, "status of the call")
+    with checks.check("the browser complained of the refusals alone"):
+        equal([text for text in page.complaints if "401" not in text], [], "complaints")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--mainstay", required=True)
@@ -124,6 +176,15 @@ def main():
         with serving(functools.partial(HttpServer, command, home), checks, "consent page") as server:
             for part in (approve, deny, unknown):
                 part(browser, server.url)
+        with scratch() as home:
+            config = os.path.join(home, "config.toml")
+            with open(config, "w", encoding="utf-8") as file:
+                file.write('[server.auth]\nmode = "local"\n')
+            command = [options.mainstay, "serve", "--listen", "127.0.0.1:0", "--workspace", workspace]
+            command += ["--data-dir", os.path.join(home, "data"), "--config", config]
+            with serving(functools.partial(HttpServer, command, home), checks, "sign-in") as server:
+                agent, person = (Client(options.mainstay, home, scope) for scope in ("admin", "consent"))
+                signed_in(browser, server.url, agent, person)
         browser.close()
     return checks.finish()
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Event, Reply, ResourceInfo, ResourceTemplate, Resources, Result, Spec,
-    Tool,
+    Body, BoxFuture, Change, Contents, Context, Error, Event, Reply, ResourceInfo, ResourceTemplate, Resources, Result,
+    Spec, Tool,
 };
 use serde_json::json;
 
@@ -100,7 +100,7 @@ impl Tool for TriggerResourceChange {
 
     async fn call(&self, _args: NoArgs, context: &Context) -> Result<Reply> {
         let revision = self.0.revision.fetch_add(1, Ordering::Relaxed) + 1;
-        context.announce(Event::ResourceUpdated { uri: WATCHED.into() });
+        context.announce(Event::ResourceUpdated { uri: WATCHED.into(), change: Change::Modified });
         Ok(Reply::text(format!("The watched resource is now at revision {revision}.")))
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     async fn a_change_is_announced_and_can_be_read() {
         let (shelf, script) = (Shelf::default(), Script::new());
         TriggerResourceChange(shelf.clone()).call(NoArgs {}, &script.context()).await.unwrap();
-        assert_eq!(script.events(), [Event::ResourceUpdated { uri: WATCHED.into() }]);
+        assert_eq!(script.events(), [Event::ResourceUpdated { uri: WATCHED.into(), change: Change::Modified }]);
         let contents = shelf.read(WATCHED, &script.context()).await.unwrap();
         assert_eq!(contents[0].body, Body::Text("Watched resource content, revision 1.".into()));
     }

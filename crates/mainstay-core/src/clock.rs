@@ -43,7 +43,23 @@ impl Clock for ManualClock {
     }
 }
 
+/// A moment as people and contracts write it: ISO 8601 in UTC, to the second.
+pub fn iso8601(ms: i64) -> String {
+    Timestamp::from_second(ms.div_euclid(1000)).unwrap_or(Timestamp::MAX).to_string()
+}
+
 /// A name nobody can guess (122 random bits) and nobody has used.
 pub fn new_id() -> String {
     uuid::Uuid::new_v4().simple().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_told_to_the_second() {
+        assert_eq!(iso8601(1_758_191_400_999), "2025-09-18T10:30:00Z");
+        assert_eq!(iso8601(-1), "1969-12-31T23:59:59Z");
+    }
 }

@@ -11,8 +11,10 @@ pub enum Event {
     ResourcesChanged,
     ResourceUpdated {
         uri: Arc<str>,
+        change: Change,
     },
-    /// A call came to its end; `outcome` is "ok" or the kind of its error.
+    /// A call that ran came to its end; `outcome` is "ok" or the kind of its error. Nobody is told of one that was
+    /// refused before it ran.
     Called {
         what: Called,
         /// The name it has in lists and records.
@@ -24,6 +26,24 @@ pub enum Event {
         request_id: Arc<str>,
         outcome: &'static str,
     },
+}
+
+/// What happened to a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Created,
+    Modified,
+    Deleted,
+}
+
+impl Change {
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+        }
+    }
 }
 
 /// What kind of target was called.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use mainstay_core::{Caller, Clock, Error, Scope, new_id};
+use mainstay_core::{Caller, Clock, Error, Scope, iso8601, new_id};
 use mainstay_store::{AuditEntry, Consent, ConsentState, Decision, Phase, Ruling, Store, StoreError};
 
 use crate::{Engine, shown};
@@ -196,10 +196,6 @@ pub(crate) fn about(
         outcome: String::new(),
         duration_us: 0,
     }
-}
-
-pub(crate) fn iso8601(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms).unwrap_or(jiff::Timestamp::MAX).to_string()
 }
 
 impl Engine {

@@ -1,5 +1,6 @@
 //! One digest for equal arguments, however their keys were ordered.
 
+use mainstay_core::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -8,16 +9,6 @@ pub(crate) fn of(value: &Value) -> String {
     let mut hasher = Sha256::new();
     feed(value, &mut hasher);
     hex(&hasher.finalize())
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(DIGITS[usize::from(byte >> 4)] as char);
-        text.push(DIGITS[usize::from(byte & 15)] as char);
-    }
-    text
 }
 
 /// Every part carries its kind and length, so that no two values share a form.

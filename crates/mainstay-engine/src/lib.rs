@@ -133,7 +133,7 @@ impl Engine {
 
     /// Counts a look at a list, named by its method, like a call: a list costs work, too.
     pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
-        self.rate().admit(caller, method, None)
+        self.admit(caller, method, None, [])
     }
 
     /// A share of the calls for one new connection.

@@ -47,7 +47,7 @@ impl Engine {
         let (method, name) = (call.target.method(), call.target.label());
         let target = format!("{method} {name}");
         let record = Record::open(self, call, Portrait::unheard(&target, method), String::new());
-        let admitted = self.rate().admit(&call.caller, name, call.dialect);
+        let admitted = self.admit(&call.caller, name, call.dialect, []);
         record.end(Err(admitted.err().unwrap_or(error))).await
     }
 
@@ -68,10 +68,12 @@ impl Engine {
         args_digest: &str,
         record: &mut Record,
     ) -> Result<Outcome> {
+        self.admit(&call.caller, deed.label(), call.dialect, deed.scopes())?;
+        if let Some(first) = self.first_result(call, deed).await? {
+            return first;
+        }
         call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
         deed.check(&args)?;
-        deed.scopes().try_for_each(|needed| scope::allow(&call.caller, needed))?;
-        self.rate().admit(&call.caller, deed.label(), call.dialect)?;
         let claim = match self.claim(call, deed, args_digest).await? {
             Entry::Replay(result) => return result,
             Entry::Go(claim) => claim,
@@ -81,14 +83,12 @@ impl Engine {
             self.release(claim).await?;
             return Err(refusal);
         }
+        record.run();
         let ran = self.run(deed, args, &context, self.deadline(call, deed)).await;
         if let Err(error) = self.settle(claim, &ran).await {
             return Err(unrecorded(error));
         }
-        match ran {
-            Ran::ToItsEnd(result) => result,
-            Ran::CutOff(error) => Err(error),
-        }
+        ran.result()
     }
 
     /// Whether the caller's scopes allow this call. One of a tool that does not exist is refused for that, not for this.
@@ -98,6 +98,15 @@ impl Engine {
             let deed = Deed::Tool { tool: tool.clone(), effect: tool.info().effect_of(args) };
             deed.scopes().all(|needed| scope::allow(caller, needed).is_ok())
         })
+    }
+
+    /// What a key that has been used gave, where that counts whatever the key is used for now: the same call, another
+    /// one, or one that could not be made.
+    async fn first_result(&self, call: &Call, deed: &Deed) -> Result<Option<Result<Outcome>>> {
+        let key = call.idempotency_key.as_deref().filter(|_| call.first_result_wins && deed.tool().is_some());
+        let Some(key) = key else { return Ok(None) };
+        let principal = call.caller.principal.as_str();
+        idempotency::first(self.store().idempotency(), principal, key, self.clock().now_ms()).await
     }
 
     /// Takes the idempotency key, if the call has one and can use it.
@@ -134,7 +143,7 @@ impl Engine {
     }
 
     /// Runs the deed: within its deadline, stoppable, and without taking the server down if it panics.
-    async fn run(&self, deed: &Deed, args: Value, context: &Context, deadline: Duration) -> Ran {
+    pub(crate) async fn run(&self, deed: &Deed, args: Value, context: &Context, deadline: Duration) -> Ran {
         let work = AssertUnwindSafe(deed.perform(args, context)).catch_unwind();
         match self.within(context, deadline, work).await {
             Ok(Ok(result)) => Ran::ToItsEnd(result),
@@ -164,7 +173,7 @@ impl Engine {
         }
     }
 
-    fn deadline(&self, call: &Call, deed: &Deed) -> Duration {
+    pub(crate) fn deadline(&self, call: &Call, deed: &Deed) -> Duration {
         let limit = match deed.pace() {
             Pace::Instant | Pace::Quick => self.settings().deadline_seconds,
             Pace::Long | Pace::Task => self.settings().long_deadline_seconds,
@@ -192,10 +201,19 @@ impl Engine {
 }
 
 /// How a deed ended.
-enum Ran {
+pub(crate) enum Ran {
     ToItsEnd(Result<Outcome>),
     /// It was stopped somewhere on its way.
     CutOff(Error),
+}
+
+impl Ran {
+    pub(crate) fn result(self) -> Result<Outcome> {
+        match self {
+            Self::ToItsEnd(result) => result,
+            Self::CutOff(error) => Err(error),
+        }
+    }
 }
 
 fn asks(result: &Result<Outcome>) -> bool {
@@ -211,14 +229,14 @@ fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
 }
 
 /// What a target turned out to be.
-enum Deed {
+pub(crate) enum Deed {
     Tool { tool: Arc<dyn AnyTool>, effect: Effect },
     Resource { shelf: Arc<dyn Resources>, uri: String },
     Prompt { prompt: Arc<dyn Prompt>, name: String },
 }
 
 impl Deed {
-    fn find(engine: &Engine, target: &Target) -> Result<Self> {
+    pub(crate) fn find(engine: &Engine, target: &Target) -> Result<Self> {
         let registry = engine.registry();
         match target {
             Target::Tool { name, args } => match registry.tool(name) {
@@ -241,7 +259,7 @@ impl Deed {
         }
     }
 
-    fn effect(&self) -> Effect {
+    pub(crate) fn effect(&self) -> Effect {
         match self {
             Self::Tool { effect, .. } => *effect,
             Self::Resource { .. } | Self::Prompt { .. } => Effect::Reads,
@@ -249,7 +267,7 @@ impl Deed {
     }
 
     /// A call that does more than its tool's effect says takes the right to both.
-    fn scopes(&self) -> impl Iterator<Item = Scope> {
+    pub(crate) fn scopes(&self) -> impl Iterator<Item = Scope> {
         let (declared, besides) = match self {
             Self::Tool { tool, effect } => (effect.changes().then_some(tool.info().effect), tool.info().scope),
             Self::Resource { .. } | Self::Prompt { .. } => (None, None),
@@ -304,7 +322,7 @@ impl Deed {
         }
     }
 
-    fn check(&self, args: &Value) -> Result<()> {
+    pub(crate) fn check(&self, args: &Value) -> Result<()> {
         match self {
             Self::Tool { tool, .. } => tool.check(args),
             Self::Resource { .. } => Ok(()),

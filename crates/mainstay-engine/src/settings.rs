@@ -126,8 +126,8 @@ pub struct ConsentSettings {
     pub without_token: bool,
 }
 
-/// What is hard to take back, by the words for it.
-const DANGEROUS: [&str; 8] = ["delete", "drop", "remove", "destroy", "reset", "truncate", "migrate", "deploy"];
+/// What is hard to take back, by the contract's words for it.
+const DANGEROUS: [&str; 4] = ["delete", "drop", "remove", "destroy"];
 
 impl Default for ConsentSettings {
     fn default() -> Self {

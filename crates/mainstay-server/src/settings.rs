@@ -28,7 +28,7 @@ pub struct ServerSettings {
     pub session_idle_seconds: u64,
     /// Connections open at once, on each address.
     pub connections: usize,
-    /// How many may listen on `/ws` at once.
+    /// How many may listen on `/ws` at once; one principal has a tenth of these places, and at least ten.
     pub websockets: usize,
     pub auth: Option<AuthSettings>,
 }

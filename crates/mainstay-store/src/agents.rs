@@ -59,6 +59,12 @@ pub struct AgentState {
     pub metadata: String,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Headcount {
+    pub known: i64,
+    pub active: i64,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewComponent {
     pub name: String,
@@ -213,6 +219,8 @@ pub trait Agents: Send + Sync {
         intent: Intent,
     ) -> BoxFuture<'_, Result<()>>;
     fn state(&self, agent: &str) -> BoxFuture<'_, Result<Option<AgentState>>>;
+    /// How many there are, and how many of them are not offline and were seen since then.
+    fn count_states(&self, seen_since_ms: i64) -> BoxFuture<'_, Result<Headcount>>;
     /// By name, those after `after`.
     fn states(&self, after: &str, limit: u32) -> BoxFuture<'_, Result<Vec<AgentState>>>;
 

@@ -25,9 +25,21 @@ pub enum Begun {
     Busy { since_ms: i64, target: String, args_digest: String },
 }
 
+/// A key that has been taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// Its call has run; this is what it gave.
+    Finished { outcome: String },
+    /// Its call is running, or was when the server died.
+    Open,
+}
+
 pub trait Idempotency: Send + Sync {
     /// Takes the key, or says who has it. An expired key counts as absent.
     fn begin(&self, begin: Begin) -> BoxFuture<'_, Result<Begun>>;
+
+    /// Who has the key, if anybody; it stays as it is.
+    fn find(&self, principal: &str, key: &str, now_ms: i64) -> BoxFuture<'_, Result<Option<Held>>>;
 
     /// Keeps what the call gave. Resolves once it is on disk.
     fn finish(&self, principal: &str, key: &str, outcome: String) -> BoxFuture<'_, Result<()>>;

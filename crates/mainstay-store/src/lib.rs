@@ -25,14 +25,14 @@ mod writer;
 
 pub use agents::{
     Activity, ActivityQuery, AgentState, Agents, Changed, Collaboration, CollaborationQuery, Column, Component,
-    ComponentQuery, Conflict, Dispute, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal, Proposal,
-    Registration, Vote,
+    ComponentQuery, Conflict, Dispute, Headcount, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal,
+    Proposal, Registration, Vote,
 };
 pub use audit::{AuditEntry, AuditLog, AuditQuery, AuditRow, Fault, Head, Phase, Verdict};
 pub use consent::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Ruling, Taken};
 pub use error::{Result, StoreError};
 pub use feed::{FEED_MEMORY_MS, Feed, FeedHead, FeedPage, NewFeedPage};
-pub use idempotency::{Begin, Begun, Idempotency};
+pub use idempotency::{Begin, Begun, Held, Idempotency};
 pub use nonce::Nonces;
 pub use oauth::{Client, NewRefresh, OAuth, Refresh, Rotation};
 pub use options::StoreOptions;

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::doors::{Issuer, with_auth};
 use crate::program::{Http, Reply, Server};
 
-fn ask(http: &mut Http, headers: &[(&str, &str)], method: &str, params: &Value) -> Reply {
+pub(crate) fn ask(http: &mut Http, headers: &[(&str, &str)], method: &str, params: &Value) -> Reply {
     http.rpc("/jsonrpc", headers, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
 }
 
-fn log(activity: &str) -> Value {
+pub(crate) fn log(activity: &str) -> Value {
     json!({"name": "log_activity", "arguments": {"agent": "tester", "activity": activity, "category": "task"}})
 }
 
-fn get(http: &mut Http, headers: &[(&str, &str)], path: &str) -> Reply {
+pub(crate) fn get(http: &mut Http, headers: &[(&str, &str)], path: &str) -> Reply {
     let host = http.host();
     let mut all = vec![("Host", host.as_str())];
     all.extend(headers);
@@ -28,14 +28,14 @@ fn open(http: &mut Http, headers: &[(&str, &str)]) -> String {
     session
 }
 
-fn limited(data: &std::path::Path, calls: u32) -> Server {
+pub(crate) fn limited(data: &std::path::Path, calls: u32) -> Server {
     let file = data.join("c.toml");
     std::fs::write(&file, format!("[engine.rate.agents]\ncalls = {calls}\nseconds = 3600\n")).unwrap();
     Server::start(data, &["--config", file.to_str().unwrap()])
 }
 
 /// The newest rows first: what was done, to what, and what came of it.
-fn audit(http: &mut Http, headers: &[(&str, &str)], query: &str) -> Vec<[String; 3]> {
+pub(crate) fn audit(http: &mut Http, headers: &[(&str, &str)], query: &str) -> Vec<[String; 3]> {
     let shown = get(http, headers, &format!("/api/mcp/audit{query}")).message();
     let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
     let rows = shown["logs"].as_array().unwrap_or_else(|| panic!("{shown}"));
@@ -156,7 +156,7 @@ fn every_operation_leaves_one_row_and_each_sees_its_own() {
     }
     let row = |operation: &str, resource: &str, result: &str| [operation, resource, result].map(str::to_owned);
     let expected = [
-        row("jsonrpc", "", "invalid"),
+        row("jsonrpc", "no/such", "unknown"),
         row("prompts/execute", "deploy_system", "success"),
         row("resources/read", "nothing://here", "not_found"),
         row("resources/read", "db://schema/complete", "success"),
@@ -190,6 +190,14 @@ fn a_used_key_gives_the_first_result_here_and_a_conflict_on_the_standard_endpoin
     assert_eq!(ask(&mut http, &key, "tools/call", &log("two")).message()["result"], first);
     let other = json!({"name": "heartbeat", "arguments": {"agent": "tester"}});
     assert_eq!(ask(&mut http, &key, "tools/call", &other).message()["result"], first, "whatever it is used for now");
+    for (name, arguments) in [
+        ("log_activity", json!({"agent": "tester", "activity": "x", "category": "task", "dry_run": true})),
+        ("log_activity", json!({"agent": 1})),
+        ("find_component_owner", json!({"component": "none"})),
+    ] {
+        let answer = ask(&mut http, &key, "tools/call", &json!({"name": name, "arguments": arguments})).message();
+        assert_eq!(answer["result"], first, "{name} {arguments}");
+    }
     let standard = http.request("tools/call", log("three"), &key).unwrap().message();
     assert_eq!(standard["result"]["_meta"]["io.mainstay/error"]["kind"], "conflict", "{standard}");
     let twice = ask(&mut http, &[("Idempotency-Key", "a"), ("Idempotency-Key", "b")], "tools/call", &log("four"));

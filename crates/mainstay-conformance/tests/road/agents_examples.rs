@@ -60,6 +60,30 @@ fn the_javascript_example_works() {
     );
 }
 
+/// What a listener does once it is connected: it logs something, and says what it is told of that.
+const LISTENING: &str = "
+ws.onmessage = message => { console.log(message.data); ws.close(); };
+ws.onopen = () => fetch('http://localhost:8099/jsonrpc', {
+  method: 'POST',
+  headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'log_activity',
+    arguments: { agent: 'js_client', activity: 'Listening', category: 'task' } } })
+});
+";
+
+#[test]
+fn the_websocket_example_hears_what_happens() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let listening = LISTENING.replace("localhost:8099", &format!("localhost:{}", server.address.port()));
+    let text = example("websocket.js", &server) + &listening;
+    let said = answers(&run(&interpreter("MAINSTAY_TEST_NODE", "node"), "-e", &text));
+    assert_eq!((said.len(), &said[0]["event"]), (1, &json!("tool_executed")), "{said:?}");
+    let told = &said[0]["data"];
+    assert_eq!((&told["tool"], &told["result"]), (&json!("log_activity"), &json!("success")));
+    assert!(told["timestamp"].is_string(), "{told}");
+}
+
 #[test]
 fn the_curl_examples_work() {
     let data = tempfile::tempdir().unwrap();

@@ -68,13 +68,16 @@ pub(crate) fn add_client(mut command: Command, client: &Value) -> Result<(), Str
 }
 
 fn run(fixture: &Fixture, server: &Server, workspace: &Path) -> Result<(), String> {
-    let unused = fixture.unused(&["clients.json", "events.json"]);
+    let mut known = vec!["clients.json".to_owned()];
+    known.extend(fixture.steps().iter().map(|suffix| format!("events{suffix}.json")));
+    let unused = fixture.unused(&known.iter().map(String::as_str).collect::<Vec<_>>());
     if !unused.is_empty() {
         return Err(format!("{unused:?} belong to no step"));
     }
     fixture.prepare(workspace);
-    let events = list(fixture, "events.json");
-    let listener = if events.is_empty() { None } else { Some(Listener::open(server.address)?) };
+    let events = |suffix: &str| list(fixture, &format!("events{suffix}.json"));
+    let listens = fixture.steps().iter().any(|suffix| !events(suffix).is_empty());
+    let mut listener = if listens { Some(Listener::open(server.address)?) } else { None };
     let mut http = server.connect();
     let mut kept = Kept::new(Path::new(CONTRACT));
     for suffix in fixture.steps() {
@@ -91,8 +94,10 @@ fn run(fixture: &Fixture, server: &Server, workspace: &Path) -> Result<(), Strin
             }
             kept.compare(&expected, &actual[part], &format!("answer{suffix}/{part}"))?;
         }
+        if let Some(listener) = &mut listener {
+            events(&suffix).iter().try_for_each(|event| listener.hears(event, &mut kept))?;
+        }
     }
-    listener.map_or(Ok(()), |mut listener| events.iter().try_for_each(|event| listener.hears(event, &mut kept)))?;
     fixture.left_behind(workspace)
 }
 
@@ -158,12 +163,15 @@ impl Listener {
         if head.starts_with("HTTP/1.1 101") { Ok(Self(stream)) } else { Err(format!("/ws: {head}")) }
     }
 
-    /// Waits for the next event of this name, whatever else is told meanwhile.
+    /// Waits for this event, whatever else is told meanwhile.
     fn hears(&mut self, expected: &Value, kept: &mut Kept<'_>) -> Result<(), String> {
+        let mut others = Vec::new();
         loop {
-            let message = self.message().map_err(|error| format!("{} was not heard: {error}", expected["event"]))?;
-            if message["event"] == expected["event"] {
-                return kept.compare(expected, &message, "event");
+            let message =
+                self.message().map_err(|error| format!("{expected} was not heard: {error}; what was: {others:?}"))?;
+            match kept.compare(expected, &message, "event") {
+                Ok(()) => return Ok(()),
+                Err(difference) => others.push(difference),
             }
         }
     }

@@ -15,7 +15,7 @@ pub(crate) fn with_config(data: &Path, config: &str) -> Server {
 }
 
 /// A call of somebody who cannot be asked: the consent it needs, or its result.
-fn destroy(http: &mut Http, file: &str, headers: &[(&str, &str)]) -> Result<Value, Value> {
+pub(crate) fn destroy(http: &mut Http, file: &str, headers: &[(&str, &str)]) -> Result<Value, Value> {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "probe/destroy", "params": {"file": file}});
     let mut answer = http.rpc("/rpc", headers, &message).message();
     if answer["result"].is_object() { Ok(answer["result"].take()) } else { Err(answer["error"]["data"].take()) }
@@ -32,7 +32,7 @@ pub(crate) fn decide(http: &mut Http, path: &str, decision: &str, more: &[(&str,
     http.rpc(path, more, &json!({"decision": decision, "reason": "User authorized"}))
 }
 
-fn doomed(data: &Path, file: &str) {
+pub(crate) fn doomed(data: &Path, file: &str) {
     std::fs::create_dir_all(data.join("probe")).unwrap();
     std::fs::write(data.join("probe").join(file), "x").unwrap();
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::consent::{decide, get, with_config};
 use crate::program::{Http, Reply, Server};
 
-const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8");
+pub(crate) const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8");
 
 /// A server on which saying anything needs consent, so that a page can be made to show anything.
 fn server(data: &std::path::Path) -> Server {
@@ -25,7 +25,7 @@ fn kept(page: &Reply) -> (String, String) {
     (cookie.split(';').next().unwrap().to_owned(), csrf.to_owned())
 }
 
-fn submit(http: &mut Http, path: &str, cookie: &str, form: &str) -> Reply {
+pub(crate) fn submit(http: &mut Http, path: &str, cookie: &str, form: &str) -> Reply {
     let host = http.host();
     let origin = format!("http://{host}");
     let mut headers = vec![

@@ -42,6 +42,7 @@ pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> 
         }
         Route::Consent => return http.send("GET /api/mcp/consent/none", headers, b"").unwrap(),
         Route::Api(_)
+        | Route::ApiHealth
         | Route::OpenApi
         | Route::Docs
         | Route::DocsScript
@@ -102,6 +103,7 @@ pub(crate) fn welcome(route: Route, needs: Needs) -> u16 {
         | Route::Rpc
         | Route::Jsonrpc
         | Route::Api(_)
+        | Route::ApiHealth
         | Route::OpenApi
         | Route::Docs
         | Route::DocsScript

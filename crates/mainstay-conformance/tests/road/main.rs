@@ -5,9 +5,11 @@
 mod agents;
 mod agents_examples;
 mod agents_fixtures;
+mod agents_rules;
 mod bad_input;
 mod consent;
 mod consent_page;
+mod consent_sign_in;
 mod doors;
 mod ending;
 mod fixture;

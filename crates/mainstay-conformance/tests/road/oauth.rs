@@ -17,18 +17,18 @@ use crate::program::{Http, PROGRAM, Reply, Server, command, initialize, modern, 
 const AUDIENCE: &str = "https://mainstay.example/mcp";
 const ISSUER: &str = "https://mainstay.example";
 
-fn local_auth(data: &Path) -> Server {
+pub(crate) fn local_auth(data: &Path) -> Server {
     std::fs::write(data.join("c.toml"), format!("[server.auth]\nmode = \"local\"\naudience = {AUDIENCE:?}\n")).unwrap();
     Server::start(data, &["--config", data.join("c.toml").to_str().unwrap()])
 }
 
-struct Client {
-    id: String,
-    secret: String,
+pub(crate) struct Client {
+    pub(crate) id: String,
+    pub(crate) secret: String,
 }
 
 impl Client {
-    fn add(data: &Path, scope: &str) -> Self {
+    pub(crate) fn add(data: &Path, scope: &str) -> Self {
         let (code, out, error) = run(data, &["client", "add", "An app", "--scope", scope, "--json"]);
         assert_eq!(code, 0, "{error}");
         let made: Value = serde_json::from_str(&out).unwrap();
@@ -43,13 +43,13 @@ impl Client {
         body
     }
 
-    fn granted(&self, server: &Server, more: &Value) -> Value {
+    pub(crate) fn granted(&self, server: &Server, more: &Value) -> Value {
         let reply = post(server, "/oauth/token", &self.asks(more));
         assert_eq!(reply.status, 200, "{}", reply.body);
         reply.message()
     }
 
-    fn token(&self, server: &Server) -> String {
+    pub(crate) fn token(&self, server: &Server) -> String {
         self.granted(server, &json!({}))["access_token"].as_str().unwrap().to_owned()
     }
 

@@ -10,14 +10,13 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::{Called, Clock, Error, Event, Result};
+use mainstay_core::{Called, Clock, Error, Event, Result, iso8601};
 use mainstay_store::{FEED_MEMORY_MS, FeedHead, FeedPage, NewFeedPage};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, watch};
 
 use crate::Engine;
-use crate::consents::iso8601;
 
 pub use listener::{Heard, Listener};
 
@@ -173,8 +172,8 @@ fn missed_many(count: u64) -> Kept {
 
 fn kept(event: &Event, at: &str) -> Option<Kept> {
     let (event, of, data) = match event {
-        Event::ResourceUpdated { uri } => {
-            ("resource_updated", None, json!({"uri": uri, "action": "modified", "timestamp": at}))
+        Event::ResourceUpdated { uri, change } => {
+            ("resource_updated", None, json!({"uri": uri, "action": change.as_str(), "timestamp": at}))
         }
         Event::Called { what: Called::Tool, shown, principal, outcome, .. } => {
             let result = if *outcome == "ok" { "success" } else { outcome };

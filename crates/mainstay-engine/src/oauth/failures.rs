@@ -18,7 +18,7 @@ const ROOM: usize = 10_000;
 pub(super) type Place = (Option<String>, Option<IpAddr>);
 
 #[derive(Default)]
-pub(super) struct Failures(Mutex<HashMap<Place, Counted>>);
+pub struct Failures(Mutex<HashMap<Place, Counted>>);
 
 struct Counted {
     since: Instant,
@@ -33,13 +33,13 @@ impl Counted {
 
 impl Failures {
     /// Seconds to wait, if there were too many.
-    pub(super) fn wait(&self, place: &Place) -> Option<u64> {
+    pub fn wait(&self, place: &Place) -> Option<u64> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = counted.get(place).filter(|found| !found.is_over() && found.failures >= ALLOWED)?;
         Some(WINDOW.saturating_sub(found.since.elapsed()).as_secs() + 1)
     }
 
-    pub(super) fn note(&self, place: Place) {
+    pub fn note(&self, place: Place) {
         let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if counted.len() >= ROOM {
             counted.retain(|_, found| !found.is_over());

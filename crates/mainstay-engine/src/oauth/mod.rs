@@ -21,12 +21,12 @@ use serde_json::{Value, json};
 use crate::Engine;
 
 pub use clients::{Clients, NewClient, Registered};
+pub use failures::Failures;
 pub use grant::{Grant, Issued};
 pub use proof::Proof;
 pub use refusal::{Reason, Refusal};
 pub use standing::Verdict;
 
-use failures::Failures;
 use keys::Keys;
 use proof::Bench;
 use standing::Standing;

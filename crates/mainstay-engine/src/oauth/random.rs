@@ -2,10 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
-use mainstay_core::{Error, Result};
+use mainstay_core::{Error, Result, hex};
 use sha2::{Digest as _, Sha256};
-
-use crate::digest;
 
 /// 256 random bits, as text.
 pub(super) fn unguessable() -> Result<String> {
@@ -16,5 +14,5 @@ pub(super) fn unguessable() -> Result<String> {
 
 /// Under what a random token is kept. It needs no salt and no toil: there is nothing to try.
 pub(super) fn hash(token: &str) -> String {
-    digest::hex(&Sha256::digest(token))
+    hex(&Sha256::digest(token))
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use mainstay_core::{AnswerAction, Caller, Context, Effect, Error, Kind, Question, Result, Scope, ToolInfo, new_id};
+use mainstay_core::{
+    AnswerAction, Caller, Context, Effect, Error, Kind, Question, Result, Scope, ToolInfo, iso8601, new_id,
+};
 use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, NewConsent, Taken};
 use serde_json::{Value, json};
 
-use crate::consents::{CONSENT_PATH, ConsentRefusal, about, iso8601};
+use crate::consents::{CONSENT_PATH, ConsentRefusal, about};
 use crate::settings::ConsentSettings;
 use crate::{Decider, Engine, digest, shown};
 
@@ -240,7 +242,6 @@ fn required(engine: &Engine, wish: &Wish<'_>, consent: &Consent) -> Error {
         "consent_url": format!("{CONSENT_PATH}{id}"),
         "operation": wish.shown,
         "expires_at": iso8601(consent.expires_ms),
-        "expires_at_ms": consent.expires_ms,
     }))
 }
 

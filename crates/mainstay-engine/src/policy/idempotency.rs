@@ -1,7 +1,7 @@
 //! Has this very call been made before?
 
 use mainstay_core::{Block, Error, Kind, Outcome, Reply, Result};
-use mainstay_store::{Begin, Begun, Idempotency};
+use mainstay_store::{Begin, Begun, Held, Idempotency};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -31,9 +31,7 @@ pub(crate) struct Asked<'a> {
 
 pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<Entry> {
     let Some(key) = asked.key else { return Ok(Entry::Go(None)) };
-    if key.is_empty() || key.len() > 256 || key.contains(char::is_control) {
-        return Err(Error::invalid("An idempotency key has 1 to 256 bytes and no control characters."));
-    }
+    sound(key)?;
     let begin = Begin {
         principal: asked.principal.to_owned(),
         key: key.to_owned(),
@@ -55,13 +53,39 @@ pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<En
             ))
         }
         Begun::Replay { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
-        Begun::Busy { .. } => Err(Error::new(
-            Kind::Conflict,
-            format!(
-                "A call with the idempotency key {key:?} has begun and its outcome is not known yet. It is not run a second time; ask again later, or use a new key if it must be."
-            ),
-        )),
+        Begun::Busy { .. } => Err(busy(key)),
     }
+}
+
+/// What the first call under this key gave; nothing if there was none.
+pub(crate) async fn first(
+    keys: &dyn Idempotency,
+    principal: &str,
+    key: &str,
+    now_ms: i64,
+) -> Result<Option<Result<Outcome>>> {
+    sound(key)?;
+    match keys.find(principal, key, now_ms).await? {
+        None => Ok(None),
+        Some(Held::Finished { outcome }) => read(&outcome).map(Some),
+        Some(Held::Open) => Err(busy(key)),
+    }
+}
+
+fn sound(key: &str) -> Result<()> {
+    if key.is_empty() || key.len() > 256 || key.contains(char::is_control) {
+        return Err(Error::invalid("An idempotency key has 1 to 256 bytes and no control characters."));
+    }
+    Ok(())
+}
+
+fn busy(key: &str) -> Error {
+    Error::new(
+        Kind::Conflict,
+        format!(
+            "A call with the idempotency key {key:?} has begun and its outcome is not known yet. It is not run a second time; ask again later, or use a new key if it must be."
+        ),
+    )
 }
 
 impl Claim {

@@ -18,7 +18,7 @@ pub(crate) struct Portrait<'a> {
 }
 
 impl<'a> Portrait<'a> {
-    /// Of something that is no call of ours: it is recorded, and nobody is told of it.
+    /// Of something that is no call of ours: it is recorded, and never runs as one.
     pub(crate) fn unheard(target: &'a str, metric: &str) -> Self {
         Self { what: Called::Resource, target, shown: target, metric: metric.into(), effect: Effect::Reads }
     }
@@ -35,6 +35,7 @@ pub(crate) struct Record {
     metric: Arc<str>,
     changes: bool,
     began: bool,
+    ran: bool,
 }
 
 impl Record {
@@ -62,6 +63,7 @@ impl Record {
             metric,
             changes: effect.changes(),
             began: false,
+            ran: false,
         }
     }
 
@@ -75,6 +77,11 @@ impl Record {
             self.began = true;
         }
         Ok(())
+    }
+
+    /// The call runs now: those who listen are told what comes of it.
+    pub(crate) fn run(&mut self) {
+        self.ran = true;
     }
 
     /// Writes down what came of it. What was begun is acknowledged only once this is on disk.
@@ -93,7 +100,7 @@ impl Record {
         }
     }
 
-    /// The finished row, counted and announced.
+    /// The finished row, counted and, if the call ran, announced.
     fn close(&mut self, outcome: &'static str) -> Option<AuditEntry> {
         let mut entry = self.entry.take()?;
         let took = self.started.elapsed();
@@ -101,7 +108,7 @@ impl Record {
         outcome.clone_into(&mut entry.outcome);
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         self.engine.metrics().call(&self.metric, outcome, took);
-        if self.engine.events().anyone_hears_calls() {
+        if self.ran && self.engine.events().anyone_hears_calls() {
             self.engine.events().publish(self.event(&entry, outcome));
         }
         Some(entry)

@@ -1,4 +1,4 @@
-//! An engine with three small tools, and callers to use it.
+//! An engine with four small tools, and callers to use it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,7 +36,7 @@ impl House {
         let url = format!("sqlite:{}", dir.path().join("store.db").display());
         let store = Store::open(&url, StoreOptions::default()).await.unwrap();
         let wiped = Arc::new(AtomicUsize::new(0));
-        let family = Family::new("test").tool(Wipe(wiped.clone())).tool(Remove).tool(Drop);
+        let family = Family::new("test").tool(Wipe(wiped.clone())).tool(Remove).tool(Drop).tool(Look);
         let registry = Registry::new(vec![family]).unwrap();
         let engine = Engine::new(settings, registry, store.clone(), clock.clone()).unwrap();
         Self { engine, store, clock, wiped, dir }
@@ -136,6 +136,28 @@ impl Tool for Drop {
 
     async fn call(&self, _args: DryArgs, _context: &Context) -> Result<Reply> {
         Ok(Reply::text("dropped"))
+    }
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+pub(crate) struct LookArgs {
+    #[serde(default)]
+    fail: bool,
+}
+
+/// Only reads, and may find that it cannot.
+struct Look;
+
+impl Tool for Look {
+    const SPEC: Spec = Spec::new("test", "look", Effect::Reads);
+    type Args = LookArgs;
+    type Output = Reply;
+
+    async fn call(&self, args: LookArgs, _context: &Context) -> Result<Reply> {
+        if args.fail {
+            return Err(Error::unavailable("Nothing can be seen."));
+        }
+        Ok(Reply::structured(json!({"seen": true})))
     }
 }
 

@@ -4,3 +4,4 @@
 mod consent;
 mod feed;
 mod house;
+mod rules;

@@ -324,6 +324,13 @@ impl Spot {
         &self.workspace
     }
 
+    /// The same place by the names that lead to it without a link or `..`, as they do now.
+    pub fn resolved(&self) -> Result<Self> {
+        let walked = walk::walk(&self.root, &self.names, walk::Links::Follow, &self.shown)?;
+        let names = walked.names.into_iter().chain(walked.rest).collect();
+        Ok(Self { directory: self.directory, ..self.workspace.spot(&self.root, names) })
+    }
+
     pub fn open_file(&self) -> Result<OpenFile> {
         if self.directory {
             return Err(fault::not_a_file(&self.shown));

@@ -66,7 +66,10 @@ impl Desk {
         match agents::decode(bytes) {
             Ok(None) => Answer { status: 202, ..Answer::default() },
             Ok(Some(Request { id, ask })) => worded(id.as_ref(), self.act(ask, visit).await),
-            Err(Refused { id, fault }) => worded(id.as_ref(), Err(self.refuse(fault, visit).await)),
+            Err(refused) => {
+                let id = refused.id.clone();
+                worded(id.as_ref(), Err(self.refuse(refused, visit).await))
+            }
         }
     }
 
@@ -83,10 +86,31 @@ impl Desk {
         visit: &Visit,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let (session, stranger) = match self.session_of(visit).await {
-            Ok(session) => (session, None),
-            Err(error) => (None, Some(error)),
-        };
+        match self.session_of(visit).await {
+            Ok(session) => self.inquire(operation, needs, session, visit, work).await,
+            Err(stranger) => self.inquire(operation, needs, None, visit, ready(Err(stranger))).await,
+        }
+    }
+
+    /// The same for what does not depend on a session: one that is not the visit's own is no hindrance.
+    async fn attend_anyone<T>(
+        &self,
+        operation: impl Into<String>,
+        visit: &Visit,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let session = self.session_of(visit).await.unwrap_or_default();
+        self.inquire(operation, None, session, visit, work).await
+    }
+
+    async fn inquire<T>(
+        &self,
+        operation: impl Into<String>,
+        needs: Option<Scope>,
+        session: Option<Arc<str>>,
+        visit: &Visit,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
         let inquiry = Inquiry {
             session,
             needs,
@@ -94,20 +118,19 @@ impl Desk {
             dialect: Some(agents::DIALECT),
             ..Inquiry::new(operation, visit.origin.caller.clone())
         };
-        let work = async move {
-            match stranger {
-                Some(error) => Err(error),
-                None => work.await,
-            }
-        };
         self.engine.attend(inquiry, work).await
     }
 
-    /// What could not be read is counted and recorded, too.
-    async fn refuse(&self, fault: Fault, visit: &Visit) -> Fault {
-        let reason = Error::invalid(fault.message.clone());
-        match self.attend::<()>("jsonrpc", None, visit, ready(Err(reason))).await {
-            Err(error) if error.kind != mainstay_core::Kind::Invalid => self.fault(&error, "jsonrpc"),
+    /// What could not be read is counted and recorded, too; a method that does not exist, by its name.
+    async fn refuse(&self, refused: Refused, visit: &Visit) -> Fault {
+        let Refused { fault, unknown_method, .. } = refused;
+        let (operation, reason) = match unknown_method {
+            Some(method) => (format!("jsonrpc {method}"), Error::unknown(fault.message.clone())),
+            None => ("jsonrpc".to_owned(), Error::invalid(fault.message.clone())),
+        };
+        let expected = reason.kind;
+        match self.attend_anyone::<()>(operation, visit, ready(Err(reason))).await {
+            Err(error) if error.kind != expected => self.fault(&error, "jsonrpc"),
             Ok(()) | Err(_) => fault,
         }
     }
@@ -120,7 +143,7 @@ impl Desk {
             Ask::CallTool { name, args } => return self.call_tool(&name, args, visit).await,
             Ask::ReadResource { uri } => self.read_resource(uri, visit).await,
             Ask::ExecutePrompt { name, args } => self.execute_prompt(name, args, visit).await,
-            Ask::Initialize(greeting) => self.attend(method, None, visit, self.greet(&greeting, visit)).await,
+            Ask::Initialize(greeting) => self.attend_anyone(method, visit, self.greet(&greeting, visit)).await,
             Ask::ListTools => self.attend(method, read, visit, async { listed(self.tools(caller)) }).await,
             Ask::ListResources => self.attend(method, read, visit, async { listed(Ok(self.resources())) }).await,
             Ask::ListPrompts => self.attend(method, read, visit, async { listed(self.prompts()) }).await,
@@ -185,7 +208,7 @@ impl Desk {
         let registry = self.engine.registry();
         match target {
             Target::Tool { name, .. } => {
-                let tool = registry.tool(name).filter(|tool| agents::tool_name(tool.info()) == Some(name));
+                let tool = registry.tool(name).filter(|tool| tool.info().spelling(agents::DIALECT) == Some(name));
                 let unknown =
                     || Error::unknown(format!("There is no tool {name:?}; tools/list names those there are."));
                 tool.map(drop).ok_or_else(unknown)

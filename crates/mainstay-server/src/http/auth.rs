@@ -11,7 +11,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay_core::{Caller, Error, Scope};
 use mainstay_engine::Engine;
-use mainstay_engine::oauth::{Authority, Verdict};
+use mainstay_engine::oauth::{Authority, Identity, Verdict};
 use serde_json::json;
 
 use super::Connection;
@@ -72,20 +72,33 @@ impl Doors {
 
     /// Whom the token stands for; without one, whoever may come without.
     pub(crate) async fn caller(&self, token: Option<&str>, ip: Option<IpAddr>) -> Result<Caller, Stranger> {
-        match (&*self.0, token) {
-            (Keeper::Open(_), None) => Ok(Caller::local(ip)),
-            (Keeper::Own(_) | Keeper::External(_), None) => Err(Stranger::Silent),
-            (Keeper::Open(authority) | Keeper::Own(authority), Some(token)) => match authority.verify(token).await {
-                Ok(Verdict::Good(identity)) => {
-                    Ok(Caller { principal: identity.principal, scopes: identity.scopes, ip })
-                }
+        match token {
+            None if self.are_open() => Ok(Caller::local(ip)),
+            None => Err(Stranger::Silent),
+            Some(token) => {
+                let Identity { principal, scopes, .. } = self.identity(token).await?;
+                Ok(Caller { principal, scopes, ip })
+            }
+        }
+    }
+
+    /// Whether nobody needs a token.
+    pub(crate) fn are_open(&self) -> bool {
+        match &*self.0 {
+            Keeper::Open(_) => true,
+            Keeper::Own(_) | Keeper::External(_) => false,
+        }
+    }
+
+    /// What a good token says.
+    pub(crate) async fn identity(&self, token: &str) -> Result<Identity, Stranger> {
+        match &*self.0 {
+            Keeper::Open(authority) | Keeper::Own(authority) => match authority.verify(token).await {
+                Ok(Verdict::Good(identity)) => Ok(identity),
                 Ok(Verdict::Bad(reason)) => Err(Stranger::Refused(reason)),
                 Err(error) => Err(Stranger::Unknown(error)),
             },
-            (Keeper::External(verifier), Some(token)) => {
-                let (principal, scopes) = verifier.verify(token).map_err(Stranger::Refused)?;
-                Ok(Caller { principal, scopes, ip })
-            }
+            Keeper::External(verifier) => verifier.verify(token).map_err(Stranger::Refused),
         }
     }
 
@@ -99,7 +112,7 @@ impl Doors {
         Some(origin(audience).unwrap_or_default() + Route::Metadata.path())
     }
 
-    fn challenge(&self, error: &str) -> String {
+    pub(crate) fn challenge(&self, error: &str) -> String {
         let mut parts = vec![error.to_owned()];
         parts.extend(self.resource_metadata().map(|url| format!("resource_metadata=\"{url}\"")));
         parts.retain(|part| !part.is_empty());
@@ -175,8 +188,12 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
 /// What HTTP says of a call that was refused because the token lacks a scope: the client may ask for a token with more.
 pub(crate) fn insufficient_scope(error: &Error) -> Option<(StatusCode, [(HeaderName, String); 1])> {
     let scope = error.data.as_deref()?.get("required_scope")?.as_str()?;
-    let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"");
-    Some((StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge)]))
+    Some((StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, lacks(scope))]))
+}
+
+/// The challenge that names the scope a token with more would have.
+pub(crate) fn lacks(scope: &str) -> String {
+    format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")
 }
 
 /// The response to a call; if the call was refused for want of a scope, its status and headers say so, too.

@@ -1,8 +1,11 @@
 //! Tokens of an issuer elsewhere: its public keys say whether they are its own.
 
+use std::time::Duration;
+
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use mainstay_core::{Principal, Scopes};
+use mainstay_engine::oauth::Identity;
 use serde::Deserialize;
 
 use crate::StartError;
@@ -37,6 +40,8 @@ struct Claims {
     sub: String,
     #[serde(default)]
     scope: String,
+    /// Whole seconds or not.
+    exp: f64,
 }
 
 impl Verifier {
@@ -47,8 +52,8 @@ impl Verifier {
         Ok(Self { settings: settings.clone(), keys })
     }
 
-    /// The principal and scopes of a good token; why it is not good is for the log alone.
-    pub(crate) fn verify(&self, token: &str) -> Result<(Principal, Scopes), String> {
+    /// What a good token says; why it is not good is for the log alone.
+    pub(crate) fn verify(&self, token: &str) -> Result<Identity, String> {
         let header = decode_header(token).map_err(|error| error.to_string())?;
         let fitting = |key: &&Key| {
             key.algorithms.contains(&header.alg) && (key.id.is_none() || header.kid.is_none() || key.id == header.kid)
@@ -63,14 +68,23 @@ impl Verifier {
             rules.leeway = 30;
             match decode::<Claims>(token, &key.public, &rules) {
                 Ok(good) => {
-                    let principal = Principal::new(&self.settings.issuer, &good.claims.sub);
-                    return Ok((principal, Scopes::parse(&good.claims.scope)));
+                    return Ok(Identity {
+                        principal: Principal::new(&self.settings.issuer, &good.claims.sub),
+                        scopes: Scopes::parse(&good.claims.scope),
+                        expires_ms: millis(good.claims.exp),
+                    });
                 }
                 Err(error) => reason = error.to_string(),
             }
         }
         Err(reason)
     }
+}
+
+/// Later than can be told is as late as can be told.
+fn millis(seconds: f64) -> i64 {
+    let told = Duration::try_from_secs_f64(seconds).ok();
+    told.and_then(|told| i64::try_from(told.as_millis()).ok()).unwrap_or(i64::MAX)
 }
 
 fn read_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use http::{Method, StatusCode, header};
 use mainstay_core::CancellationToken;
 use mainstay_wire::agents::{self, Fault};
@@ -37,13 +38,13 @@ impl Endpoint {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
         if parts.method != Method::POST {
-            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "POST")], "Send JSON-RPC messages with POST.\n")
-                .into_response();
+            let unread = unread(StatusCode::METHOD_NOT_ALLOWED, "Send JSON-RPC messages with POST.");
+            return ([(header::ALLOW, "POST")], unread).into_response();
         }
         if !body::is_json(&parts.headers) {
-            return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json.\n").into_response();
+            return unread(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json.");
         }
-        let bytes = match body::read(body, self.message_bytes, worded).await {
+        let bytes = match read(body, self.message_bytes).await {
             Ok(bytes) => bytes,
             Err(response) => return *response,
         };
@@ -70,6 +71,21 @@ fn respond(answer: Answer) -> Response {
     response
 }
 
+/// A request in which no message was looked for.
+fn unread(status: StatusCode, reason: &str) -> Response {
+    respond(Answer::failed(&Id::null(), Fault::unread(status.as_u16(), reason)))
+}
+
+/// The body; one that is too long is an invalid request like any other, as the contract has it.
+async fn read(body: Body, limit: usize) -> Result<Bytes, Box<Response>> {
+    body::read(body, limit, worded).await.map_err(|mut response| {
+        if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+        }
+        response
+    })
+}
+
 fn worded(refusal: &jsonrpc::Refusal) -> String {
     let refused = agents::refused(refusal);
     agents::failure(&refused.id.unwrap_or_else(Id::null), &refused.fault)
@@ -81,7 +97,7 @@ pub(crate) async fn unauthorized_in_words(request: Request, next: Next) -> Respo
     let (parts, sent) = request.into_parts();
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let (id, sent) = if length.is_some_and(|length: usize| length <= STRANGER) {
-        match body::read(sent, STRANGER, worded).await {
+        match read(sent, STRANGER).await {
             Ok(bytes) => (jsonrpc::id_of(&bytes), Body::from(bytes)),
             Err(response) => return *response,
         }

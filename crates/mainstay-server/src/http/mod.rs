@@ -103,7 +103,9 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
     };
     let standard =
         Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, lines.open.clone()));
-    if let Some(origin) = origin(address, settings) {
+    let origin = origin(address, settings);
+    let cookies = consent::Cookies::of(origin.as_deref());
+    if let Some(origin) = origin {
         engine.reached_at(origin);
     }
     let agents = Arc::new(agents::Desk { engine: engine.clone() });
@@ -112,8 +114,12 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
         standard,
         rpc: rpc(endpoint(address, settings)),
         jsonrpc: Arc::new(jsonrpc::Endpoint { desk: agents.clone(), message_bytes }),
-        api: Arc::new(api::Api { desk: agents, protected: about.protected.clone() }),
-        consent: consent::Endpoint::new(engine.clone()),
+        api: Arc::new(api::Api {
+            desk: agents,
+            protected: about.protected.clone(),
+            issues_tokens: doors.authority().is_some(),
+        }),
+        consent: consent::Endpoint::new(engine.clone(), doors.clone(), cookies),
         ws: ws::Endpoint::new(engine.clone(), doors.clone(), settings.websockets, lines.clone()),
         document: openapi(about.version).to_string().into(),
     };

@@ -18,6 +18,7 @@ pub enum Route {
     Rpc,
     Jsonrpc,
     Api(View),
+    ApiHealth,
     OpenApi,
     Docs,
     DocsScript,
@@ -48,7 +49,7 @@ impl Route {
         Self::Rpc,
         Self::Jsonrpc,
         Self::Api(View::Status),
-        Self::Api(View::Health),
+        Self::ApiHealth,
         Self::Api(View::Resources),
         Self::Api(View::Prompts),
         Self::Api(View::Capabilities),
@@ -77,6 +78,7 @@ impl Route {
             Self::Rpc => "/rpc",
             Self::Jsonrpc => "/jsonrpc",
             Self::Api(view) => view.path(),
+            Self::ApiHealth => "/api/mcp/health",
             Self::OpenApi => "/openapi.json",
             Self::Docs => "/docs",
             Self::DocsScript => "/docs/viewer.js",
@@ -100,7 +102,7 @@ impl Route {
             // A load balancer has no token, and a client without one has to learn what it needs one for, where to get
             // it, and to get it: there it proves itself with its secret.
             Self::Health
-            | Self::Api(View::Health)
+            | Self::ApiHealth
             | Self::Metadata
             | Self::McpMetadata
             | Self::OpenApi
@@ -139,7 +141,7 @@ pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, doors: &auth::Doors
             Route::Mcp => any(mcp::serve).with_state(endpoints.standard.clone()),
             Route::Rpc => any(rpc::serve).with_state(endpoints.rpc.clone()),
             Route::Jsonrpc => any(jsonrpc::serve).with_state(endpoints.jsonrpc.clone()),
-            Route::Api(View::Health) => get(api::health).with_state(endpoints.api.clone()),
+            Route::ApiHealth => get(api::health).with_state(endpoints.api.clone()),
             Route::Api(view) => get(api::serve).with_state((endpoints.api.clone(), view)),
             Route::OpenApi => get(docs::document).with_state(endpoints.document.clone()),
             Route::Docs => get(docs::page),
@@ -163,6 +165,11 @@ pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, doors: &auth::Doors
         let handler =
             if route == Route::Jsonrpc { handler.layer(from_fn(jsonrpc::unauthorized_in_words)) } else { handler };
         let handler = if route == Route::Ws { handler.layer(from_fn(ws::with_token)) } else { handler };
+        let handler = if route == Route::Consent {
+            handler.layer(from_fn_with_state(endpoints.consent.clone(), consent::with_sign_in))
+        } else {
+            handler
+        };
         router = router.route(route.path(), handler);
     }
     router

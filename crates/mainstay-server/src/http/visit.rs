@@ -10,6 +10,7 @@ use mainstay_core::{CancellationToken, Error, Result, new_id};
 use mainstay_wire::agents::Fault;
 use serde_json::json;
 
+use super::auth::lacks;
 use super::guard::one;
 use crate::agents::Visit;
 use crate::mcp::Origin;
@@ -69,7 +70,7 @@ pub(super) fn explain(response: &mut Response, fault: &Fault) {
         put(response, HeaderName::from_static("x-ratelimit-reset"), &left.reset.to_string());
     }
     if let Some(scope) = fault.required_scope() {
-        put(response, WWW_AUTHENTICATE, &format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\""));
+        put(response, WWW_AUTHENTICATE, &lacks(scope));
     }
 }
 

@@ -92,9 +92,9 @@ impl Handler {
 
     /// The caller, if it may look at what there is and has not looked too often.
     fn lister(&self, context: &Context, method: &str) -> Result<Origin, ErrorData> {
-        let origin = self.reader(context)?;
+        let origin = self.origin(context)?;
         self.shared.engine.admit_listing(&origin.caller, method).map_err(encode::protocol_error)?;
-        Ok(origin)
+        self.reader(context)
     }
 
     /// The key under which a call happens once, from the request or from its header. A key that cannot be used is an

@@ -50,7 +50,7 @@ pub(crate) fn follow(mut changes: Receiver<Event>, peer: Peer<RoleServer>, watch
                 Heard::This(Event::ToolsChanged) => peer.notify_tool_list_changed().await,
                 Heard::This(Event::PromptsChanged) => peer.notify_prompt_list_changed().await,
                 Heard::This(Event::ResourcesChanged) => peer.notify_resource_list_changed().await,
-                Heard::This(Event::ResourceUpdated { uri }) if watched.has(&uri) => {
+                Heard::This(Event::ResourceUpdated { uri, .. }) if watched.has(&uri) => {
                     peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri.to_string())).await
                 }
                 Heard::This(Event::ResourceUpdated { .. } | Event::Called { .. }) => Ok(()),
@@ -100,7 +100,7 @@ async fn tell(context: &SubscriptionContext, event: Event) -> bool {
         Event::ToolsChanged if wanted(accepted.tools_list_changed) => sink.notify_tool_list_changed().await,
         Event::PromptsChanged if wanted(accepted.prompts_list_changed) => sink.notify_prompt_list_changed().await,
         Event::ResourcesChanged if wanted(accepted.resources_list_changed) => sink.notify_resource_list_changed().await,
-        Event::ResourceUpdated { uri }
+        Event::ResourceUpdated { uri, .. }
             if accepted.resource_subscriptions.as_ref().is_some_and(|uris| uris.iter().any(|u| **u == *uri)) =>
         {
             sink.notify_resource_updated(uri.to_string()).await

@@ -54,10 +54,10 @@ impl Desk {
     }
 
     fn list(&self, params: Value, visit: &Visit) -> Result<Value> {
-        let ListParams { filter, cursor, limit } = self.contract.list_params(params)?;
         let caller = &visit.origin.caller;
-        self.engine.admit_reader(caller)?;
         self.engine.admit_listing(caller, "tools/list")?;
+        self.engine.admit_reader(caller)?;
+        let ListParams { filter, cursor, limit } = self.contract.list_params(params)?;
         let registry = self.engine.registry();
         let wanted = |tool: &_| filter.wants(tool, registry.is_enabled(tool));
         let page = registry.tools_where(caller, wanted, cursor.as_deref(), limit)?;

@@ -66,5 +66,5 @@ pub(crate) fn tip(row: Option<&Row>) -> Result<Tip> {
 }
 
 fn shown(tip: &Tip) -> Head {
-    Head { seq: tip.seq, hash: page::hex(&tip.hash) }
+    Head { seq: tip.seq, hash: mainstay_core::hex(&tip.hash) }
 }

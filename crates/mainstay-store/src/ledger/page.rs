@@ -60,11 +60,3 @@ fn record(page: &[u8]) -> Option<(Record<'_>, &[u8])> {
     let (hash, rest) = after.split_first_chunk()?;
     Some((Record { canonical: &page[..page.len() - after.len()], stored, hash: *hash }, rest))
 }
-
-pub(super) fn hex(hash: &Hash) -> String {
-    use std::fmt::Write as _;
-    hash.iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}

@@ -1,7 +1,7 @@
 //! Reading the audit, newest first.
 
 use super::entry::cut;
-use super::page::{hex, records};
+use super::page::records;
 use super::sightings::{Mark, block_of, block_start};
 use crate::sql::{Conn, Readers};
 use crate::{AuditQuery, AuditRow, Result, StoreError};
@@ -79,7 +79,7 @@ impl Search<'_> {
             let wanted = self.session.is_none_or(|session| record.stored.session == Some(session))
                 && self.principal.is_none_or(|principal| record.stored.principal == principal);
             if wanted {
-                let hash = hex(&record.hash);
+                let hash = mainstay_core::hex(&record.hash);
                 self.found.push(AuditRow { seq, entry: record.stored.to_entry(), hash });
             }
         }

@@ -3,7 +3,7 @@ use mainstay_core::BoxFuture;
 use crate::sql::Conn;
 use crate::store::Inner;
 use crate::writer::Deed;
-use crate::{Begin, Begun, Idempotency, Result, StoreError};
+use crate::{Begin, Begun, Held, Idempotency, Result, StoreError};
 
 const BEGIN: &str = "INSERT INTO idempotency (principal, key, target, args_digest, since_ms, expires_ms) \
      VALUES ($1, $2, $3, $4, $5, $6) \
@@ -11,6 +11,7 @@ const BEGIN: &str = "INSERT INTO idempotency (principal, key, target, args_diges
      outcome = NULL, since_ms = excluded.since_ms, expires_ms = excluded.expires_ms \
      WHERE idempotency.expires_ms <= $5";
 const HELD: &str = "SELECT outcome, since_ms, target, args_digest FROM idempotency WHERE principal = $1 AND key = $2";
+const FIND: &str = "SELECT outcome FROM idempotency WHERE principal = $1 AND key = $2 AND expires_ms > $3";
 
 // An outcome once kept is never replaced, and a key whose call has an outcome is never freed: whoever repeats the call
 // may have been told already.
@@ -40,6 +41,14 @@ impl Deed for Begin {
 impl Idempotency for Inner {
     fn begin(&self, begin: Begin) -> BoxFuture<'_, Result<Begun>> {
         Box::pin(self.writer.perform(begin))
+    }
+
+    fn find(&self, principal: &str, key: &str, now_ms: i64) -> BoxFuture<'_, Result<Option<Held>>> {
+        let values = [principal.into(), key.into(), now_ms.into()];
+        Box::pin(async move {
+            let Some(row) = self.readers.row(FIND, &values).await? else { return Ok(None) };
+            Ok(Some(row.maybe_text(0)?.map_or(Held::Open, |outcome| Held::Finished { outcome })))
+        })
     }
 
     fn finish(&self, principal: &str, key: &str, outcome: String) -> BoxFuture<'_, Result<()>> {

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_store::{
-    Activity, ActivityQuery, Changed, CollaborationQuery, ComponentQuery, Dispute, Intent, NewActivity,
+    Activity, ActivityQuery, Changed, CollaborationQuery, ComponentQuery, Dispute, Headcount, Intent, NewActivity,
     NewCollaboration, NewComponent, NewProposal, Registration, Store, Vote,
 };
 
@@ -14,6 +14,7 @@ on_both_engines![
     many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise,
     whoever_acts_is_seen_and_is_never_seen_earlier_than_before,
     a_state_says_both_status_and_task,
+    those_who_are_active_are_counted_among_all,
     names_are_in_the_same_order_on_every_engine,
     an_active_component_is_its_owners_until_the_owner_says_otherwise,
     of_many_who_register_one_component_one_gets_it,
@@ -159,6 +160,15 @@ async fn a_state_says_both_status_and_task(bench: Arc<Bench>) {
     assert_eq!(told().await, ("busy".into(), Some("build".into()), 2));
     store.agents().set_state("ann", "idle", None, 3, Intent::Act).await.unwrap();
     assert_eq!(told().await, ("idle".into(), None, 3));
+}
+
+async fn those_who_are_active_are_counted_among_all(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    for (agent, status, seen) in [("ann", "busy", 2), ("bob", "active", 1), ("cid", "offline", 2), ("dan", "idle", 3)] {
+        store.agents().set_state(agent, status, None, seen, Intent::Act).await.unwrap();
+    }
+    assert_eq!(store.agents().count_states(2).await.unwrap(), Headcount { known: 4, active: 2 });
+    assert_eq!(store.agents().count_states(4).await.unwrap(), Headcount { known: 4, active: 0 });
 }
 
 async fn names_are_in_the_same_order_on_every_engine(bench: Arc<Bench>) {

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{Begin, Begun};
+use mainstay_store::{Begin, Begun, Held};
 
 use crate::bench::{Bench, at_once};
 
@@ -12,6 +12,7 @@ on_both_engines![
     a_finished_key_cannot_be_abandoned,
     keys_are_private_to_their_principal,
     an_expired_key_counts_as_absent,
+    a_key_is_looked_up_without_being_taken,
     of_many_who_begin_at_once_one_is_new,
     of_two_replicas_that_begin_at_once_one_is_new,
     sweeping_forgets_expired_keys,
@@ -42,6 +43,17 @@ async fn a_new_key_is_ours_and_then_busy(bench: Arc<Bench>) {
     // What is told is the first caller's call, not the second's.
     let other = Begin { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..begin("ann", "k") };
     assert_eq!(store.idempotency().begin(other).await.unwrap(), busy());
+}
+
+async fn a_key_is_looked_up_without_being_taken(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    let find = async |who: &str, now_ms| store.idempotency().find(who, "k", now_ms).await.unwrap();
+    assert_eq!(find("ann", 10).await, None);
+    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), Begun::New);
+    assert_eq!((find("ann", 10).await, find("bob", 10).await), (Some(Held::Open), None));
+    store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
+    assert_eq!(find("ann", 99).await, Some(Held::Finished { outcome: "done".into() }));
+    assert_eq!(find("ann", 100).await, None, "it has expired");
 }
 
 async fn a_finished_key_replays_its_outcome(bench: Arc<Bench>) {

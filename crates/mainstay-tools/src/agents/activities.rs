@@ -1,12 +1,12 @@
 //! `agents_activities`: what the team has been doing.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::{Activity, ActivityQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::{time, value};
+use super::reply::value;
 use super::words::{Category, Stage, stored};
 use super::{Desk, page};
 
@@ -70,7 +70,17 @@ impl TryFrom<Activity> for Entry {
     fn try_from(row: Activity) -> Result<Self> {
         let details = row.details.as_deref().map(value).transpose()?;
         let Activity { id, agent, at_ms, activity, category, status, .. } = row;
-        Ok(Self { id, agent, timestamp: time(at_ms), activity, category, status, details })
+        Ok(Self { id, agent, timestamp: iso8601(at_ms), activity, category, status, details })
+    }
+}
+
+impl Activities {
+    async fn count(&self, query: &ActivityQuery, context: &Context) -> Result<i64> {
+        let every = ActivityQuery { limit: query.limit, ..ActivityQuery::default() };
+        if *query == every {
+            return self.0.tally.total(self.0.agents(), context.clock.now_ms()).await;
+        }
+        Ok(self.0.agents().count_activities(query.clone()).await?)
     }
 }
 
@@ -86,7 +96,7 @@ impl Tool for Activities {
     type Args = Args;
     type Output = Output;
 
-    async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let cursor = page::before(args.cursor.as_deref())?;
         let mut query = ActivityQuery {
             agent: args.agent,
@@ -96,7 +106,7 @@ impl Tool for Activities {
             before: args.before_id,
             limit: page::fetched(args.limit),
         };
-        let total = if args.count { Some(self.0.agents().count_activities(query.clone()).await?) } else { None };
+        let total = if args.count { Some(self.count(&query, context).await?) } else { None };
         query.before = cursor.into_iter().chain(query.before).min();
         let rows = self.0.agents().activities(query).await?;
         let size = |row: &Activity| row.activity.len() + row.details.as_ref().map_or(0, String::len) + 200;

@@ -1,11 +1,10 @@
 //! `agents_collaborations`: who asks whom for what.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::{Collaboration, CollaborationQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::time;
 use super::words::{Request, stored};
 use super::{Desk, page};
 
@@ -58,7 +57,7 @@ pub(super) struct Entry {
 impl From<Collaboration> for Entry {
     fn from(row: Collaboration) -> Self {
         let Collaboration { id, from_agent, to_agent, task, priority, status, note, created_ms, answered_ms } = row;
-        let (created_at, answered_at) = (time(created_ms), answered_ms.map(time));
+        let (created_at, answered_at) = (iso8601(created_ms), answered_ms.map(iso8601));
         Self { id, from_agent, to_agent, task, priority, status, note, created_at, answered_at }
     }
 }

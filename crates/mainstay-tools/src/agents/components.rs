@@ -1,12 +1,12 @@
 //! `agents_components`: what there is, and whose it is.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::{Component, ComponentQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::{time, value};
+use super::reply::value;
 use super::words::{Standing, stored};
 use super::{Desk, page};
 
@@ -52,7 +52,7 @@ impl TryFrom<Component> for Entry {
 
     fn try_from(row: Component) -> Result<Self> {
         let Component { name, owner, status, updated_ms, metadata } = row;
-        Ok(Self { name, owner, status, last_updated: time(updated_ms), metadata: value(&metadata)? })
+        Ok(Self { name, owner, status, last_updated: iso8601(updated_ms), metadata: value(&metadata)? })
     }
 }
 

@@ -1,11 +1,10 @@
 //! `agents_conflicts`: where agents got in each other's way.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::Conflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::time;
 use super::{Desk, page};
 
 pub(crate) struct Conflicts(pub(super) Desk);
@@ -59,8 +58,8 @@ impl From<Conflict> for Entry {
             agents: row.dispute.agents,
             resolved: row.resolved,
             resolution: row.resolution,
-            created_at: time(row.created_ms),
-            resolved_at: row.resolved_ms.map(time),
+            created_at: iso8601(row.created_ms),
+            resolved_at: row.resolved_ms.map(iso8601),
         }
     }
 }

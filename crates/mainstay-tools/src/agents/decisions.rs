@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::{Proposal, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::{time, value};
+use super::reply::value;
 use super::words::{Outcome, stored};
 use super::{Desk, page};
 
@@ -65,7 +65,7 @@ struct Cast {
 
 impl From<Vote> for Cast {
     fn from(vote: Vote) -> Self {
-        Self { choice: vote.choice, note: vote.note, at: time(vote.at_ms) }
+        Self { choice: vote.choice, note: vote.note, at: iso8601(vote.at_ms) }
     }
 }
 
@@ -83,12 +83,12 @@ impl TryFrom<Proposal> for Entry {
             question: row.question,
             proposed_by: row.proposed_by,
             status: row.status,
-            timestamp: time(row.at_ms),
+            timestamp: iso8601(row.at_ms),
             metadata: value(&row.metadata)?,
             votes: row.votes.into_iter().map(|(agent, vote)| (agent, vote.into())).collect(),
             tally,
             resolution: row.resolution,
-            resolved_at: row.resolved_ms.map(time),
+            resolved_at: row.resolved_ms.map(iso8601),
         })
     }
 }

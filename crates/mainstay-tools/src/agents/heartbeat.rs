@@ -1,10 +1,10 @@
 //! `heartbeat`: an agent is there.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool, iso8601};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent, time};
+use super::reply::{Answer, intent};
 use super::{Desk, limits};
 
 pub(crate) struct Heartbeat(pub(super) Desk);
@@ -47,7 +47,7 @@ impl Tool for Heartbeat {
         Ok(Answer::new(
             intent,
             || format!("record a heartbeat of {agent}"),
-            || Output { success: true, timestamp: time(now_ms) },
+            || Output { success: true, timestamp: iso8601(now_ms) },
         ))
     }
 }

@@ -1,18 +1,21 @@
 //! `agents_list`: who is there.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::AgentState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::{time, value};
+use super::reply::value;
 use super::{Desk, page};
 
 pub(crate) struct List(pub(super) Desk);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
+    /// Also count all agents, and those that are active.
+    #[serde(default)]
+    count: bool,
     /// How many at most.
     #[serde(default = "page::usual")]
     #[schemars(range(min = 1, max = page::MOST))]
@@ -26,6 +29,12 @@ pub(crate) struct Args {
 pub(crate) struct Output {
     /// By name.
     agents: Vec<Entry>,
+    /// How many there are altogether, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total: Option<i64>,
+    /// How many of them are alive and not offline, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    active: Option<i64>,
     /// Give it back as cursor for the next page; null on the last.
     next_cursor: Option<String>,
 }
@@ -48,7 +57,7 @@ impl Entry {
     fn new(state: AgentState, alive: bool) -> Result<Self> {
         Ok(Self {
             alive,
-            last_seen: time(state.last_seen_ms),
+            last_seen: iso8601(state.last_seen_ms),
             capabilities: value(&state.capabilities)?,
             metadata: value(&state.metadata)?,
             agent: state.agent,
@@ -74,12 +83,18 @@ impl Tool for List {
         let rows = self.0.agents().states(&page::after(args.cursor)?, page::fetched(args.limit)).await?;
         let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
         let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.agent.clone());
-        let silent_since = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
+        let heard_since = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
         let entry = |state: AgentState| {
-            let alive = state.last_seen_ms >= silent_since;
+            let alive = state.last_seen_ms >= heard_since;
             Entry::new(state, alive)
         };
-        Ok(Output { agents: rows.into_iter().map(entry).collect::<Result<_>>()?, next_cursor })
+        let agents = rows.into_iter().map(entry).collect::<Result<_>>()?;
+        let (total, active) = if args.count {
+            Some(self.0.agents().count_states(heard_since).await?).map(|all| (all.known, all.active)).unzip()
+        } else {
+            (None, None)
+        };
+        Ok(Output { agents, total, active, next_cursor })
     }
 }
 
@@ -100,5 +115,19 @@ mod tests {
         let expected = json!({"agents": [{"agent": "cid", "status": "active", "current_task": null, "alive": true,
             "last_seen": team.now(), "capabilities": [], "metadata": {}}], "next_cursor": null});
         assert_eq!(rest, expected);
+    }
+
+    #[tokio::test]
+    async fn all_are_counted_whatever_is_shown_and_the_active_ones_are_alive_and_not_offline() {
+        let team = Team::new().await;
+        team.call("heartbeat", json!({"agent": "silent"})).await.unwrap();
+        team.wait_seconds(91);
+        for number in 0..200 {
+            team.call("heartbeat", json!({"agent": format!("a{number}")})).await.unwrap();
+        }
+        team.call("update_status", json!({"agent": "gone", "status": "offline"})).await.unwrap();
+        let counted = team.call("agents_list", json!({"limit": 50, "count": true})).await.unwrap();
+        assert_eq!(counted["agents"].as_array().unwrap().len(), 50);
+        assert_eq!((&counted["total"], &counted["active"]), (&json!(202), &json!(200)));
     }
 }

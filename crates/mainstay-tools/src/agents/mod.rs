@@ -26,6 +26,7 @@ mod resolve_conflict;
 mod resolve_decision;
 mod settings;
 mod shelf;
+mod tally;
 #[cfg(test)]
 mod team;
 mod touches;
@@ -50,6 +51,7 @@ use crate::Setup;
 pub(crate) struct Desk {
     store: Store,
     settings: AgentsSettings,
+    tally: tally::Tally,
 }
 
 impl Desk {
@@ -59,7 +61,7 @@ impl Desk {
 }
 
 pub(crate) fn family(setup: &Setup) -> Family {
-    let desk = Desk { store: setup.store.clone(), settings: setup.agents.clone() };
+    let desk = Desk { store: setup.store.clone(), settings: setup.agents.clone(), tally: tally::Tally::default() };
     let family = Family::new("agents")
         .tool(log_activity::LogActivity(desk.clone()))
         .tool(check_conflicts::CheckConflicts(desk.clone()))

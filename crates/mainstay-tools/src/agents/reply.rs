@@ -1,6 +1,5 @@
 //! How a deed is answered, and its rehearsal.
 
-use jiff::Timestamp;
 use mainstay_core::{Error, Result};
 use mainstay_store::Intent;
 use schemars::JsonSchema;
@@ -38,11 +37,6 @@ impl<T> Answer<T> {
 
 pub(super) fn intent(dry_run: bool) -> Intent {
     if dry_run { Intent::Rehearse } else { Intent::Act }
-}
-
-/// ISO-8601 in UTC.
-pub(super) fn time(ms: i64) -> String {
-    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
 /// JSON that was stored.

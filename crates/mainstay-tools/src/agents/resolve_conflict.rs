@@ -1,12 +1,12 @@
 //! `agents_resolve_conflict`: a conflict is settled.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool, iso8601};
 use mainstay_store::Changed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::conflicts::Entry;
-use super::reply::{Answer, intent, time};
+use super::reply::{Answer, intent};
 use super::{Desk, limits};
 
 pub(crate) struct ResolveConflict(pub(super) Desk);
@@ -53,7 +53,7 @@ impl Tool for ResolveConflict {
                 || Output { success: true, conflict: conflict.clone().into() },
             )),
             Changed::Refused(conflict) => {
-                let when = conflict.resolved_ms.map(time).unwrap_or_default();
+                let when = conflict.resolved_ms.map(iso8601).unwrap_or_default();
                 Err(Error::new(Kind::Conflict, format!("Conflict {id} was resolved already, at {when}.")))
             }
             Changed::NotFound => {

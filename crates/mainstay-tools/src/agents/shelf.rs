@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use mainstay_core::{
     Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceTemplate, Resources, Result,
 };
-use mainstay_sandbox::{OpenFile, Workspace, leads_outside};
+use mainstay_sandbox::{Spot, Workspace, leads_outside};
 use mainstay_store::Store;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
@@ -37,7 +37,9 @@ pub(super) struct Shelf {
 
 impl Shelf {
     pub(super) fn new(setup: &Setup) -> Self {
-        setup.watch.add(README);
+        if let Ok(readme) = spot(&setup.workspace, README) {
+            setup.watch.add_as(&readme, README.into());
+        }
         Self {
             workspace: setup.workspace.clone(),
             store: setup.store.clone(),
@@ -87,8 +89,9 @@ impl Shelf {
         let (workspace, watch, most, uri) = (self.workspace.clone(), self.watch.clone(), self.most, uri.to_owned());
         blocking(move || {
             // Watched first: what changes while it is read is noticed.
-            let file = open(&workspace, &uri).map_err(|error| refusal(error, &uri))?;
-            watch.add(&uri);
+            let spot = spot(&workspace, &uri).map_err(|error| refusal(error, &uri))?;
+            let file = spot.open_file().map_err(|error| refusal(error, &uri))?;
+            watch.add(&spot);
             let bytes = file.read_whole(most).map_err(|error| refusal(error, &uri))?;
             let bytes = bytes.ok_or_else(|| {
                 let told =
@@ -107,10 +110,10 @@ impl Shelf {
 }
 
 /// The path of a file resource is written as it is, or with percent signs as in any URI.
-pub(super) fn open(workspace: &Workspace, uri: &str) -> Result<OpenFile> {
+fn spot(workspace: &Workspace, uri: &str) -> Result<Spot> {
     let path = uri.strip_prefix(FILE).unwrap_or(uri);
     let path = percent_decode_str(path).decode_utf8().map_err(|_| Error::field("uri", "The path is not UTF-8."))?;
-    workspace.find(&path)?.open_file()
+    workspace.find(&path)
 }
 
 /// The contract's words for a path that is not to be reached.

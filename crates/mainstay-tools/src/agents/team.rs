@@ -52,7 +52,11 @@ impl Team {
     }
 
     pub(super) fn desk(&self) -> Desk {
-        Desk { store: self.setup.store.clone(), settings: self.setup.agents.clone() }
+        Desk {
+            store: self.setup.store.clone(),
+            settings: self.setup.agents.clone(),
+            tally: super::tally::Tally::default(),
+        }
     }
 
     pub(super) fn family(&self) -> Family {

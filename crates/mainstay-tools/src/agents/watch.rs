@@ -4,10 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::{Event, Result};
-use mainstay_sandbox::{Facts, Workspace};
+use mainstay_core::{Change, Event};
+use mainstay_sandbox::{Facts, Spot, Workspace};
 
-use super::shelf;
 use crate::files::blocking;
 
 /// The most files that are watched; those that were read longest ago are given up.
@@ -24,6 +23,9 @@ pub struct Watch {
 
 #[derive(Debug, Clone)]
 struct Seen {
+    /// Where it is, whatever it was called by those who read it.
+    path: String,
+    /// What it is announced as.
     uri: Arc<str>,
     /// None while there is no such file.
     facts: Option<Facts>,
@@ -34,12 +36,26 @@ impl Watch {
         Self { workspace: workspace.clone(), seen: Arc::default() }
     }
 
-    /// Watches from now on.
-    pub(super) fn add(&self, uri: &str) {
-        let now = Seen { uri: uri.into(), facts: self.facts(uri) };
+    /// Watches from now on; whichever way it is named, it is one file and is announced by its path.
+    pub(super) fn add(&self, spot: &Spot) {
+        if let Ok(spot) = spot.resolved() {
+            let uri = format!("file://{}", spot.shown().replace('%', "%25"));
+            self.keep(spot.shown(), uri.into());
+        }
+    }
+
+    /// The same for one that has a name in lists, by which it is announced.
+    pub(super) fn add_as(&self, spot: &Spot, uri: Arc<str>) {
+        if let Ok(spot) = spot.resolved() {
+            self.keep(spot.shown(), uri);
+        }
+    }
+
+    fn keep(&self, path: &str, uri: Arc<str>) {
+        let now = Seen { path: path.to_owned(), uri, facts: self.facts(path) };
         let mut seen = self.seen();
         // One that is watched keeps what it was: whoever listens has yet to hear of a change.
-        let at = seen.iter().position(|seen| &*seen.uri == uri);
+        let at = seen.iter().position(|seen| seen.path == path);
         let entry = at.and_then(|at| seen.remove(at)).unwrap_or(now);
         if seen.len() >= MOST {
             seen.pop_front();
@@ -54,30 +70,36 @@ impl Watch {
         loop {
             every.tick().await;
             let watch = self.clone();
-            let changed: Result<Vec<Arc<str>>> = blocking(move || Ok(watch.changed())).await;
-            for uri in changed.into_iter().flatten() {
-                announce(Event::ResourceUpdated { uri });
+            let changed = blocking(move || Ok(watch.changed())).await;
+            for (uri, change) in changed.into_iter().flatten() {
+                announce(Event::ResourceUpdated { uri, change });
             }
         }
     }
 
-    /// Those that are not what they were when this was last asked.
-    fn changed(&self) -> Vec<Arc<str>> {
+    /// Those that are not what they were when this was last asked, and what happened to them.
+    fn changed(&self) -> Vec<(Arc<str>, Change)> {
         let before = self.seen().clone();
-        let now = before.into_iter().map(|seen| Seen { facts: self.facts(&seen.uri), ..seen });
+        let now = before.into_iter().map(|seen| Seen { facts: self.facts(&seen.path), ..seen });
         let now: Vec<Seen> = now.collect();
         let mut changed = Vec::new();
         for seen in self.seen().iter_mut() {
-            if let Some(now) = now.iter().find(|now| Arc::ptr_eq(&now.uri, &seen.uri) && now.facts != seen.facts) {
-                seen.facts = now.facts;
-                changed.push(seen.uri.clone());
-            }
+            let Some(now) = now.iter().find(|now| Arc::ptr_eq(&now.uri, &seen.uri)) else { continue };
+            let change = match (seen.facts, now.facts) {
+                (before, now) if before == now => continue,
+                (None, _) => Change::Created,
+                (Some(_), None) => Change::Deleted,
+                (Some(_), Some(_)) => Change::Modified,
+            };
+            seen.facts = now.facts;
+            changed.push((seen.uri.clone(), change));
         }
         changed
     }
 
-    fn facts(&self, uri: &str) -> Option<Facts> {
-        shelf::open(&self.workspace, uri).ok().map(|file| *file.facts())
+    fn facts(&self, path: &str) -> Option<Facts> {
+        let file = self.workspace.find(path).and_then(|spot| spot.open_file());
+        file.ok().map(|file| *file.facts())
     }
 
     fn seen(&self) -> MutexGuard<'_, VecDeque<Seen>> {
@@ -90,29 +112,59 @@ mod tests {
     use super::super::team::Team;
     use super::*;
 
+    fn watching(team: &Team, paths: &[&str]) -> Watch {
+        let watch = Watch::new(&team.setup.workspace);
+        for path in paths {
+            add(&watch, path);
+        }
+        watch
+    }
+
+    fn add(watch: &Watch, path: &str) {
+        watch.add(&watch.workspace.find(path).unwrap());
+    }
+
+    fn noticed(watch: &Watch) -> Vec<(String, Change)> {
+        watch.changed().into_iter().map(|(uri, change)| (uri.to_string(), change)).collect()
+    }
+
     #[tokio::test]
-    async fn a_file_that_is_made_changed_or_removed_is_noticed_once() {
+    async fn a_file_that_is_made_changed_or_removed_is_noticed_once_and_so_is_told() {
         let team = Team::new().await;
-        let (watch, file) = (Watch::new(&team.setup.workspace), team.root().join("README.md"));
-        watch.add("file://README.md");
-        let noticed = || watch.changed().iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert!(noticed().is_empty());
+        let (watch, file) = (watching(&team, &["README.md"]), team.root().join("README.md"));
+        let told = |change| vec![("file://README.md".to_owned(), change)];
+        assert_eq!(noticed(&watch), []);
         std::fs::write(&file, "one").unwrap();
         // Reading it meanwhile is no reason not to tell the others.
-        watch.add("file://README.md");
-        assert_eq!((noticed(), noticed()), (vec!["file://README.md".to_owned()], vec![]));
+        add(&watch, "README.md");
+        assert_eq!((noticed(&watch), noticed(&watch)), (told(Change::Created), vec![]));
         std::fs::write(&file, "three").unwrap();
-        assert_eq!((noticed().len(), noticed().len()), (1, 0));
+        assert_eq!((noticed(&watch), noticed(&watch)), (told(Change::Modified), vec![]));
+        std::fs::write(team.root().join("new"), "four").unwrap();
+        std::fs::rename(team.root().join("new"), &file).unwrap();
+        assert_eq!((noticed(&watch), noticed(&watch)), (told(Change::Modified), vec![]));
         std::fs::remove_file(&file).unwrap();
-        assert_eq!((noticed().len(), noticed().len()), (1, 0));
+        assert_eq!((noticed(&watch), noticed(&watch)), (told(Change::Deleted), vec![]));
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_read_under_several_names_is_announced_once_by_its_path() {
+        let team = Team::new().await;
+        std::fs::create_dir(team.root().join("sub")).unwrap();
+        std::fs::write(team.root().join("sub/50%"), "one").unwrap();
+        std::os::unix::fs::symlink("sub/50%", team.root().join("link")).unwrap();
+        let whole = team.root().join("sub/50%");
+        let watch = watching(&team, &["./sub/50%", "sub/../sub//50%", "link", whole.to_str().unwrap()]);
+        std::fs::write(&whole, "three").unwrap();
+        assert_eq!(noticed(&watch), [("file://sub/50%25".to_owned(), Change::Modified)]);
     }
 
     #[tokio::test]
     async fn no_more_than_so_many_are_watched() {
         let team = Team::new().await;
-        let watch = Watch::new(&team.setup.workspace);
+        let watch = watching(&team, &[]);
         for number in 0..=MOST {
-            watch.add(&format!("file://{number}"));
+            add(&watch, &number.to_string());
         }
         let seen = watch.seen();
         assert_eq!((seen.len(), &*seen[0].uri), (MOST, "file://1"));
@@ -121,12 +173,14 @@ mod tests {
     #[tokio::test]
     async fn a_change_is_announced() {
         let team = Team::new().await;
-        let watch = Watch::new(&team.setup.workspace);
-        watch.add("file://a");
+        let watch = watching(&team, &["a"]);
         let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
         let running = tokio::spawn(watch.run(move |event| drop(sender.send(event))));
         std::fs::write(team.root().join("a"), "x").unwrap();
-        assert_eq!(heard.recv().await, Some(Event::ResourceUpdated { uri: "file://a".into() }));
+        assert_eq!(
+            heard.recv().await,
+            Some(Event::ResourceUpdated { uri: "file://a".into(), change: Change::Created })
+        );
         running.abort();
     }
 }

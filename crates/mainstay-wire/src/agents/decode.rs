@@ -10,6 +10,9 @@ use super::Fault;
 use crate::Id;
 use crate::jsonrpc::{self, Message, Refusal};
 
+/// How much of a method that does not exist is shown.
+const LONGEST_SHOWN: usize = 100;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Request {
     /// What the answer goes out under; without it the thing is done and not answered.
@@ -57,6 +60,8 @@ pub struct Refused {
     /// The id its error goes out under; a notification is not answered, whatever is wrong with it.
     pub id: Option<Id>,
     pub fault: Fault,
+    /// The method, where there is no such one: printable and cut.
+    pub unknown_method: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -76,39 +81,44 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     let Some(Message { id, method, params }) = jsonrpc::read(bytes).map_err(|refusal| refused(&refusal))? else {
         return Ok(None);
     };
-    let asked = match params {
-        Value::Object(_) => ask(&method, params),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Fault::of(&Error::field("params", "The params must be an object.")))
+    let is_object = params.is_object();
+    let asked = match ask(&method, params) {
+        None => {
+            let shown = shown(&method);
+            return Err(Refused { id, fault: Fault::no_method(&shown), unknown_method: Some(shown) });
         }
+        Some(_) if !is_object => Err(Fault::of(&Error::field("params", "The params must be an object."))),
+        Some(asked) => asked,
     };
     match asked {
         Ok(ask) => Ok(Some(Request { id, ask })),
-        Err(fault) => Err(Refused { id, fault }),
+        Err(fault) => Err(Refused { id, fault, unknown_method: None }),
     }
+}
+
+/// A name somebody made up, as it may stand in a message and in the records.
+fn shown(method: &str) -> String {
+    method.chars().map(|c| if c.is_ascii_graphic() { c } else { '?' }).take(LONGEST_SHOWN).collect()
 }
 
 /// The refusal of a frame, in the contract's words.
 pub fn refused(refusal: &Refusal) -> Refused {
-    Refused { id: Some(refusal.id.clone()), fault: Fault::frame(refusal) }
+    Refused { id: Some(refusal.id.clone()), fault: Fault::frame(refusal), unknown_method: None }
 }
 
-fn ask(method: &str, params: Value) -> Result<Ask, Fault> {
-    Ok(match method {
-        "initialize" => Ask::Initialize(read(method, params)?),
-        "tools/list" => Ask::ListTools,
-        "tools/call" => {
-            let Named { name, arguments } = read(method, params)?;
-            Ask::CallTool { name, args: arguments.unwrap_or_default() }
-        }
-        "resources/list" => Ask::ListResources,
-        "resources/read" => Ask::ReadResource { uri: read::<Uri>(method, params)?.uri },
-        "prompts/list" => Ask::ListPrompts,
-        "prompts/execute" => {
-            let Named { name, arguments } = read(method, params)?;
-            Ask::ExecutePrompt { name, args: arguments.unwrap_or_default() }
-        }
-        _ => return Err(Fault::no_method(method)),
+/// Nothing where there is no such method.
+fn ask(method: &str, params: Value) -> Option<Result<Ask, Fault>> {
+    Some(match method {
+        "initialize" => read(method, params).map(Ask::Initialize),
+        "tools/list" => Ok(Ask::ListTools),
+        "tools/call" => read(method, params)
+            .map(|Named { name, arguments }| Ask::CallTool { name, args: arguments.unwrap_or_default() }),
+        "resources/list" => Ok(Ask::ListResources),
+        "resources/read" => read(method, params).map(|Uri { uri }| Ask::ReadResource { uri }),
+        "prompts/list" => Ok(Ask::ListPrompts),
+        "prompts/execute" => read(method, params)
+            .map(|Named { name, arguments }| Ask::ExecutePrompt { name, args: arguments.unwrap_or_default() }),
+        _ => return None,
     })
 }
 
@@ -160,6 +170,7 @@ mod tests {
         for (method, params, code) in [
             ("no/such", json!({}), -32601),
             ("ping", json!({}), -32601),
+            ("ping", json!([1]), -32601),
             ("prompts/get", json!({"name": "p"}), -32601),
             ("tools/call", json!({}), -32602),
             ("tools/call", json!({"name": 1}), -32602),
@@ -182,6 +193,14 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn a_method_that_does_not_exist_is_told_printable_and_cut() {
+        let unknown = |method: &str| read(method, &json!({})).unwrap_err().unknown_method;
+        assert_eq!(unknown("no such\u{202e}\n").as_deref(), Some("no?such??"));
+        assert_eq!(unknown(&"x".repeat(101)), Some("x".repeat(100)));
+        assert_eq!(unknown("tools/call"), None);
     }
 
     #[test]

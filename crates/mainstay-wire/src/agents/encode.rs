@@ -1,7 +1,7 @@
 //! From what came of it to the contract's shapes.
 
 use jiff::Timestamp;
-use mainstay_core::{Body, Contents, PromptInfo, PromptReply, Reply, ResourceInfo};
+use mainstay_core::{Body, Contents, PromptInfo, PromptReply, Reply, ResourceInfo, iso8601};
 use serde_json::{Value, json};
 
 use super::{Fault, SUPPORTS, VERSION};
@@ -15,11 +15,6 @@ pub fn result(id: &Id, result: &Value) -> String {
 pub fn failure(id: &Id, fault: &Fault) -> String {
     let id = if fault.is_anonymous() { &Id::null() } else { id };
     jsonrpc::failure(id, &fault.to_json())
-}
-
-/// A time as the contract writes it: to the second.
-pub fn time(at: Timestamp) -> String {
-    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
 
 /// What can be done in a session, of that which was asked for.
@@ -95,7 +90,7 @@ pub fn contents(uri: &str, contents: Contents, listed: Option<&ResourceInfo>) ->
 
 pub fn prompt_result(name: &str, reply: PromptReply, at: Timestamp) -> Value {
     let blocks: Vec<_> = reply.messages.into_iter().map(|message| message.content).collect();
-    json!({"prompt": name, "result": texts(&blocks), "executed_at": time(at)})
+    json!({"prompt": name, "result": texts(&blocks), "executed_at": iso8601(at.as_millisecond())})
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use mainstay_core::{Error, Kind, Reply};
 use serde_json::{Value, json};
 
-use super::encode::time;
 use crate::content::texts;
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
 
@@ -80,15 +79,20 @@ impl Fault {
         match (error.kind, error.data.as_deref()) {
             (Kind::RateLimited, Some(data)) => Self::new(code, title, Some(allowance(data, now))),
             (Kind::ConsentRequired, Some(data)) => {
-                Self::new(code, format!("{title} for {operation}"), Some(consent(data, operation)))
+                Self::new(code, format!("{title} for {operation}"), Some(data.clone()))
             }
             _ => Self::of(error),
         }
     }
 
-    pub(super) fn no_method(method: &str) -> Self {
-        let shown: String = method.chars().take(100).collect();
+    /// `shown` is the method's name as it may be shown.
+    pub(super) fn no_method(shown: &str) -> Self {
         Self::new(METHOD_NOT_FOUND, format!("Method not found: {shown}"), None)
+    }
+
+    /// HTTP itself says why no message was read, with a status of its own.
+    pub fn unread(status: u16, reason: &str) -> Self {
+        Self { status, ..Self::new(INVALID_REQUEST, titled("Invalid Request", reason), None) }
     }
 
     pub(super) fn frame(refusal: &Refusal) -> Self {
@@ -155,17 +159,6 @@ fn allowance(data: &Value, now: Timestamp) -> Value {
     })
 }
 
-fn consent(data: &Value, operation: &str) -> Value {
-    let id = data["consent_id"].as_str().unwrap_or_default();
-    let until = data["expires_at_ms"].as_i64().and_then(|ms| Timestamp::from_millisecond(ms).ok());
-    json!({
-        "consent_id": id,
-        "consent_url": format!("/api/mcp/consent/{id}"),
-        "operation": operation,
-        "expires_at": until.map(time),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -217,11 +210,10 @@ mod tests {
         let left = Allowance { retry_after: 30, limit: 100, remaining: 0, reset: 1_758_202_678 };
         assert_eq!(fault.allowance(), Some(left));
 
-        let carried = json!({"consent_id": "c-1", "expires_at_ms": 1_758_191_400_123_i64, "more": 1});
-        let asked = Error::new(Kind::ConsentRequired, "A person has to approve this.").with_data(carried);
-        let fault = Fault::called(&asked, "delete_all_data", now);
         let data = json!({"consent_id": "c-1", "consent_url": "/api/mcp/consent/c-1", "operation": "delete_all_data",
             "expires_at": "2025-09-18T10:30:00Z"});
+        let asked = Error::new(Kind::ConsentRequired, "A person has to approve this.").with_data(data.clone());
+        let fault = Fault::called(&asked, "delete_all_data", now);
         let expected = json!({"code": -32003, "message": "Consent required for delete_all_data", "data": data});
         assert_eq!(fault.to_json(), expected);
         assert_eq!((fault.allowance(), fault.is_anonymous()), (None, false));

@@ -3,7 +3,7 @@
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value, json};
 
-use super::tool_name;
+use super::DIALECT;
 
 /// The one tool the contract shows. The tool itself takes more than is said there; see `mainstay tools`.
 const LOG_ACTIVITY: &str = include_str!("../../../../contracts/agents/listed/log_activity.json");
@@ -13,7 +13,7 @@ const UNSAID: [&str; 4] = ["$schema", "title", "description", "format"];
 
 /// One tool of a list; nothing for one that has no name here.
 pub fn tool(tool: &ToolInfo) -> Option<Value> {
-    let name = tool_name(tool)?;
+    let name = tool.spelling(DIALECT)?;
     let literal = (name == "log_activity").then(|| serde_json::from_str(LOG_ACTIVITY).ok()).flatten();
     let own = || json!({"name": name, "description": tool.description, "inputSchema": plain(&tool.input_schema)});
     Some(literal.unwrap_or_else(own))

@@ -7,11 +7,9 @@ mod fault;
 mod listed;
 
 pub use decode::{Ask, Greeting, Refused, Request, decode, refused};
-pub use encode::{capabilities, contents, failure, greeting, prompt, prompt_result, reply, resource, result, time};
+pub use encode::{capabilities, contents, failure, greeting, prompt, prompt_result, reply, resource, result};
 pub use fault::{Allowance, Fault};
 pub use listed::tool;
-
-use mainstay_core::ToolInfo;
 
 /// The name of the dialect, as tools' spellings and the limits know it.
 pub const DIALECT: &str = "agents";
@@ -21,8 +19,3 @@ pub const VERSION: &str = "2025-06-18";
 
 /// What can be asked for in a session.
 pub const SUPPORTS: [&str; 3] = ["tools", "resources", "prompts"];
-
-/// The name a tool has here; most have none, and are not part of the dialect.
-pub fn tool_name(tool: &ToolInfo) -> Option<&str> {
-    tool.spellings.iter().find(|(dialect, _)| dialect == DIALECT).map(|(_, name)| name.as_str())
-}

@@ -62,7 +62,7 @@ fn line(row: &AuditRow, registry: &Registry) -> Value {
 fn told<'a>(target: &'a str, registry: &'a Registry) -> (&'a str, Option<&'a str>) {
     if let Some(tool) = registry.tool(target) {
         let info = tool.info();
-        return ("tools/call", Some(agents::tool_name(info).unwrap_or(&info.listed)));
+        return ("tools/call", Some(info.spelling(agents::DIALECT).unwrap_or(&info.listed)));
     }
     if registry.prompt(target).is_some() {
         return ("prompts/execute", Some(target));

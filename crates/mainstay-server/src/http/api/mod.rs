@@ -10,7 +10,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
-use mainstay_core::{CancellationToken, Error, Result, Scope};
+use mainstay_core::{CancellationToken, Result, Scope};
 use mainstay_wire::agents::{self, Fault};
 use serde_json::{Value, json};
 
@@ -22,7 +22,6 @@ use crate::mcp::Origin;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     Status,
-    Health,
     Resources,
     Prompts,
     Capabilities,
@@ -34,7 +33,6 @@ impl View {
     pub const fn path(self) -> &'static str {
         match self {
             Self::Status => "/api/mcp/status",
-            Self::Health => "/api/mcp/health",
             Self::Resources => "/api/mcp/resources",
             Self::Prompts => "/api/mcp/prompts",
             Self::Capabilities => "/api/mcp/capabilities",
@@ -48,6 +46,8 @@ pub(crate) struct Api {
     pub(crate) desk: Arc<Desk>,
     /// The names no path may lead to.
     pub(crate) protected: Vec<String>,
+    /// Whether tokens are to be had from this server itself.
+    pub(crate) issues_tokens: bool,
 }
 
 /// What a load balancer asks. It is not recorded: anybody may ask, as often as they like.
@@ -93,7 +93,6 @@ impl Api {
             View::Capabilities => self.desk.capabilities(visit).await,
             View::Security => Ok(self.security()),
             View::Audit => self.audit(visit, uri).await,
-            View::Health => Err(Error::internal("health is asked for elsewhere")),
         }
     }
 }

@@ -16,7 +16,7 @@ impl Api {
             || !consent.required_for_words.is_empty();
         json!({
             "security": {
-                "oauth_enabled": true,
+                "oauth_enabled": self.issues_tokens,
                 "consent_flow": consent,
                 "path_protection": !self.protected.is_empty(),
                 "rate_limiting": true,

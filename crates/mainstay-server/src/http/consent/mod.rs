@@ -1,7 +1,9 @@
 //! `/api/mcp/consent/{id}`: a request for consent, as JSON for programs and as a page for people.
 
+mod cookie;
 mod page;
 mod seal;
+mod sign_in;
 
 use std::sync::Arc;
 
@@ -13,22 +15,48 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use mainstay_core::{Caller, Kind};
+use mainstay_engine::oauth::Failures;
 use mainstay_engine::{ConsentRefusal, ConsentView, Engine};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::auth::Doors;
 use super::body;
 use crate::mcp::Origin;
 
+pub(crate) use cookie::Cookies;
 pub(crate) use page::style;
-use seal::Seal;
+use seal::{Deed, Seal};
+use sign_in::SignedIn;
+pub(crate) use sign_in::with_sign_in;
 
 /// The longest decision, in bytes.
 const DECISION: usize = 16 * 1024;
 
+const FORM: &str = "application/x-www-form-urlencoded";
+
 pub(crate) struct Endpoint {
     engine: Engine,
+    doors: Doors,
+    cookies: Cookies,
     seal: Seal,
+    /// Tokens that were no good, by where they came from.
+    failures: Failures,
+}
+
+/// Who came.
+struct Visitor<'a> {
+    caller: Arc<Caller>,
+    headers: &'a HeaderMap,
+    /// On the page, and not by a header.
+    signed_in: bool,
+}
+
+impl<'a> Visitor<'a> {
+    fn of(parts: &'a Parts) -> Option<Self> {
+        let caller = parts.extensions.get::<Origin>()?.caller.clone();
+        Some(Self { caller, headers: &parts.headers, signed_in: parts.extensions.get::<SignedIn>().is_some() })
+    }
 }
 
 /// What somebody says to a request.
@@ -48,16 +76,16 @@ enum Word {
 }
 
 impl Endpoint {
-    pub(crate) fn new(engine: Engine) -> Arc<Self> {
-        Arc::new(Self { engine, seal: Seal::default() })
+    pub(crate) fn new(engine: Engine, doors: Doors, cookies: Cookies) -> Arc<Self> {
+        Arc::new(Self { engine, doors, cookies, seal: Seal::default(), failures: Failures::default() })
     }
 }
 
 pub(crate) async fn show(State(endpoint): State<Arc<Endpoint>>, Path(id): Path<String>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let Some(caller) = caller(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let found = match admitted(&endpoint.engine, &caller) {
-        Ok(()) => endpoint.engine.find_consent(&caller, &id).await,
+    let Some(visitor) = Visitor::of(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let found = match admitted(&endpoint.engine, &visitor.caller) {
+        Ok(()) => endpoint.engine.find_consent(&visitor.caller, &id).await,
         Err(refusal) => Err(refusal),
     };
     if !wants_page(&parts.headers) {
@@ -67,7 +95,7 @@ pub(crate) async fn show(State(endpoint): State<Arc<Endpoint>>, Path(id): Path<S
         };
     }
     match found {
-        Ok(consent) => page::of(&endpoint, &caller, &consent, &parts.headers).await,
+        Ok(consent) => page::of(&endpoint, &visitor, &consent).await,
         Err(refusal) => page::refused(status(&refusal), &refusal.to_string()),
     }
 }
@@ -78,11 +106,10 @@ pub(crate) async fn decide(
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
-    let Some(caller) = caller(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => endpoint.by_json(&caller, &id, body).await,
-        "application/x-www-form-urlencoded" => endpoint.by_form(&caller, &id, &parts.headers, body).await,
+    let Some(visitor) = Visitor::of(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    match kind(&parts.headers).as_str() {
+        "application/json" => endpoint.by_json(&visitor.caller, &id, body).await,
+        FORM => endpoint.by_form(&visitor, &id, body).await,
         _ => error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
     }
 }
@@ -110,7 +137,7 @@ impl Endpoint {
         }
     }
 
-    async fn by_form(&self, caller: &Caller, id: &str, headers: &HeaderMap, body: Body) -> Response {
+    async fn by_form(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
         let bytes = match read(body).await {
             Ok(bytes) => bytes,
             Err(response) => return *response,
@@ -124,7 +151,8 @@ impl Endpoint {
                 _ => {}
             }
         }
-        match self.seal.fits(&self.engine, headers, id, csrf.as_deref().unwrap_or_default()).await {
+        let deed = Deed::Decide { id, by: visitor.caller.principal.as_str() };
+        match self.seal.fits(&self.engine, visitor.headers, deed, csrf.as_deref().unwrap_or_default()).await {
             Ok(true) => {}
             Ok(false) => {
                 let told = "This form does not come from the page of this request, or is too old. Open the page again.";
@@ -137,8 +165,8 @@ impl Endpoint {
             Some("denied") => Word::Denied,
             Some(_) | None => return page::refused(StatusCode::BAD_REQUEST, "The form says neither yes nor no."),
         };
-        match self.rule(caller, id, &Said { decision, reason }).await {
-            Ok(consent) => page::of(self, caller, &consent, headers).await,
+        match self.rule(&visitor.caller, id, &Said { decision, reason }).await {
+            Ok(consent) => page::of(self, visitor, &consent).await,
             Err(refusal) => page::refused(status(&refusal), &refusal.to_string()),
         }
     }
@@ -154,12 +182,14 @@ fn admitted(engine: &Engine, caller: &Caller) -> Result<(), ConsentRefusal> {
     Ok(engine.admit_listing(caller, "consent")?)
 }
 
-fn caller(parts: &Parts) -> Option<Arc<Caller>> {
-    parts.extensions.get::<Origin>().map(|origin| origin.caller.clone())
-}
-
 async fn read(body: Body) -> Result<Bytes, Box<Response>> {
     body::read(body, DECISION, |refusal| json!({"error": refusal.message}).to_string()).await
+}
+
+/// What the body is said to be, without what is said about that.
+fn kind(headers: &HeaderMap) -> String {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 fn wants_page(headers: &HeaderMap) -> bool {

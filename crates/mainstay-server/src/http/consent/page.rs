@@ -1,14 +1,18 @@
 //! The page a person decides on. It has no script; whatever comes from a call is text on it and nothing else.
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode, header};
-use mainstay_core::Caller;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use mainstay_core::Result;
 use mainstay_engine::{CONSENT_PATH, ConsentView, Standing};
 
-use super::Endpoint;
+use super::seal::{Browser, Deed};
+use super::{Endpoint, Visitor};
 
 const PAGE: &str = include_str!("../../../assets/consent/page.html");
 const FORM: &str = include_str!("../../../assets/consent/form.html");
+const SIGN_IN: &str = include_str!("../../../assets/consent/sign_in.html");
+const CLIENT: &str = include_str!("../../../assets/consent/client.html");
+const SIGN_OUT: &str = include_str!("../../../assets/consent/sign_out.html");
 const REFUSED: &str = include_str!("../../../assets/consent/refused.html");
 const STYLE: &str = include_str!("../../../assets/consent/page.css");
 
@@ -20,18 +24,11 @@ pub(crate) async fn style() -> Response {
     (headers, STYLE).into_response()
 }
 
-pub(super) async fn of(endpoint: &Endpoint, caller: &Caller, consent: &ConsentView, headers: &HeaderMap) -> Response {
-    let sealed = match endpoint.seal.make(&endpoint.engine, headers, &consent.id).await {
-        Ok(sealed) => sealed,
+pub(super) async fn of(endpoint: &Endpoint, visitor: &Visitor<'_>, consent: &ConsentView) -> Response {
+    let browser = Browser::of(visitor.headers);
+    let (action, signed) = match forms(endpoint, visitor, consent, &browser).await {
+        Ok(forms) => forms,
         Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
-    };
-    let bar = endpoint.engine.bars_from_deciding(caller, consent);
-    let action = match (consent.standing, &bar) {
-        (Standing::Pending, None) => {
-            filled(FORM, &[("path", &format!("{CONSENT_PATH}{}", consent.id)), ("csrf", &sealed.csrf)])
-        }
-        (Standing::Pending, Some(bar)) => format!("<p>{}</p>", escaped(bar)),
-        (Standing::Approved | Standing::Denied | Standing::Used | Standing::Expired, _) => String::new(),
     };
     let (heading, status) = told(consent);
     let text = filled(
@@ -45,11 +42,58 @@ pub(super) async fn of(endpoint: &Endpoint, caller: &Caller, consent: &ConsentVi
             ("arguments", &consent.arguments),
             ("expires_at", &consent.expires_at),
             ("!action", &action),
+            ("!signed", &signed),
         ],
     );
-    let mut response = html(StatusCode::OK, text);
-    if let Ok(cookie) = sealed.cookie.parse() {
-        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    with_cookie(html(StatusCode::OK, text), &endpoint.cookies.browser(&browser.0))
+}
+
+/// What the visitor can do there: decide, or why they cannot; and sign out, if they signed in.
+async fn forms(
+    endpoint: &Endpoint,
+    visitor: &Visitor<'_>,
+    consent: &ConsentView,
+    browser: &Browser,
+) -> Result<(String, String)> {
+    let (engine, by) = (&endpoint.engine, visitor.caller.principal.as_str());
+    let bar = engine.bars_from_deciding(&visitor.caller, consent);
+    let action = match (consent.standing, &bar) {
+        (Standing::Pending, None) => {
+            let csrf = endpoint.seal.make(engine, browser, Deed::Decide { id: &consent.id, by }).await?;
+            filled(FORM, &[("path", &format!("{CONSENT_PATH}{}", consent.id)), ("csrf", &csrf)])
+        }
+        (Standing::Pending, Some(bar)) => format!("<p>{}</p>", escaped(bar)),
+        (Standing::Approved | Standing::Denied | Standing::Used | Standing::Expired, _) => String::new(),
+    };
+    let signed = if visitor.signed_in {
+        filled(SIGN_OUT, &[("csrf", &endpoint.seal.make(engine, browser, Deed::Sign).await?), ("by", by)])
+    } else {
+        String::new()
+    };
+    Ok((action, signed))
+}
+
+/// Asks for a token; `told` says why the last one did not do.
+pub(super) async fn sign_in(endpoint: &Endpoint, headers: &HeaderMap, status: StatusCode, told: &str) -> Response {
+    let browser = Browser::of(headers);
+    let csrf = match endpoint.seal.make(&endpoint.engine, &browser, Deed::Sign).await {
+        Ok(csrf) => csrf,
+        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
+    };
+    let (hint, client) = if endpoint.doors.authority().is_some() {
+        let hint = "A client that was made with `mainstay client add NAME --scope consent` gets one from /oauth/token, \
+             if it asks for that scope.";
+        (hint, filled(CLIENT, &[("csrf", &csrf)]))
+    } else {
+        ("The authorization server of this server gives them out.", String::new())
+    };
+    let text = filled(SIGN_IN, &[("told", told), ("csrf", &csrf), ("hint", hint), ("!client", &client)]);
+    with_cookie(html(status, text), &endpoint.cookies.browser(&browser.0))
+}
+
+pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     response
 }
@@ -116,6 +160,8 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
+    const TEMPLATES: [&str; 6] = [PAGE, FORM, REFUSED, SIGN_IN, CLIENT, SIGN_OUT];
+
     const PAYLOADS: [&str; 12] = [
         "<script>alert(1)</script>",
         "\"><img src=x onerror=alert(1)>",
@@ -134,7 +180,7 @@ mod tests {
     #[test]
     fn every_payload_stays_text_in_every_place() {
         for payload in PAYLOADS {
-            for template in [PAGE, FORM, REFUSED] {
+            for template in TEMPLATES {
                 let names: Vec<&str> = template
                     .split("{{")
                     .skip(1)
@@ -166,7 +212,7 @@ mod tests {
 
     #[test]
     fn no_template_has_a_script_or_a_style_of_its_own() {
-        for template in [PAGE, FORM, REFUSED] {
+        for template in TEMPLATES {
             for word in ["<script", "<style", " style=", "javascript:"] {
                 assert!(!template.to_ascii_lowercase().contains(word), "{word}");
             }

@@ -1,22 +1,37 @@
-//! What shows that a form was sent from our own page: a value made for the consent and for a cookie of the browser that
-//! was shown it. Another page can neither read the value nor make the browser send the cookie with a form of its own.
+//! What shows that a form was sent from our own page: a value made for what the form does and for a cookie of the
+//! browser that was shown it. Another page can neither read the value nor make the browser send the cookie with a form
+//! of its own.
 
 use aws_lc_rs::hmac;
-use http::{HeaderMap, header};
+use http::HeaderMap;
 use mainstay_core::{Result, new_id};
-use mainstay_engine::{CONSENT_PATH, Engine};
+use mainstay_engine::Engine;
+use serde_json::json;
 use tokio::sync::OnceCell;
 
-const COOKIE: &str = "mainstay_consent";
+use super::cookie;
 
 /// Sealed with a key that all replicas share; it is fetched when it is first needed.
 #[derive(Default)]
 pub(super) struct Seal(OnceCell<hmac::Key>);
 
-/// The value for the form, and the cookie it goes with.
-pub(super) struct Pair {
-    pub(super) csrf: String,
-    pub(super) cookie: String,
+/// What a form does.
+#[derive(Clone, Copy)]
+pub(super) enum Deed<'a> {
+    /// Decides on a request, in somebody's name.
+    Decide { id: &'a str, by: &'a str },
+    /// Signs in or out. Anybody is shown such a form, so its value is good for nothing else.
+    Sign,
+}
+
+/// A browser, by the value of its cookie.
+pub(super) struct Browser(pub(super) String);
+
+impl Browser {
+    /// It keeps the cookie it has: it may have several pages open.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        Self(cookie::browser_in(headers).map_or_else(new_id, str::to_owned))
+    }
 }
 
 impl Seal {
@@ -28,31 +43,23 @@ impl Seal {
         made.await
     }
 
-    /// The browser keeps the cookie it has: it may have several pages open.
-    pub(super) async fn make(&self, engine: &Engine, headers: &HeaderMap, id: &str) -> Result<Pair> {
-        let browser = browser(headers).map_or_else(new_id, str::to_owned);
-        let csrf = hex(hmac::sign(self.key(engine).await?, text(id, &browser).as_bytes()).as_ref());
-        let cookie = format!("{COOKIE}={browser}; Path={CONSENT_PATH}; HttpOnly; SameSite=Strict");
-        Ok(Pair { csrf, cookie })
+    /// The value for a form.
+    pub(super) async fn make(&self, engine: &Engine, browser: &Browser, deed: Deed<'_>) -> Result<String> {
+        Ok(hex(hmac::sign(self.key(engine).await?, text(&browser.0, deed).as_bytes()).as_ref()))
     }
 
-    pub(super) async fn fits(&self, engine: &Engine, headers: &HeaderMap, id: &str, csrf: &str) -> Result<bool> {
-        let (Some(browser), Some(tag)) = (browser(headers), unhex(csrf)) else { return Ok(false) };
-        Ok(hmac::verify(self.key(engine).await?, text(id, browser).as_bytes(), &tag).is_ok())
+    pub(super) async fn fits(&self, engine: &Engine, headers: &HeaderMap, deed: Deed<'_>, csrf: &str) -> Result<bool> {
+        let (Some(browser), Some(tag)) = (cookie::browser_in(headers), unhex(csrf)) else { return Ok(false) };
+        Ok(hmac::verify(self.key(engine).await?, text(browser, deed).as_bytes(), &tag).is_ok())
     }
 }
 
-/// The cookie has no space in it, so the pair is unambiguous whatever the id is.
-fn text(id: &str, browser: &str) -> String {
-    format!("{browser} {id}")
-}
-
-/// Our cookie's value, if it is one we could have made.
-fn browser(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.find(|(name, _)| *name == COOKIE)?;
-    (value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(value)
+/// As JSON, so that it can be read in one way only, whatever an id or a name is.
+fn text(browser: &str, deed: Deed<'_>) -> String {
+    match deed {
+        Deed::Decide { id, by } => json!([browser, "decide", id, by]).to_string(),
+        Deed::Sign => json!([browser, "sign"]).to_string(),
+    }
 }
 
 fn hex(bytes: &[u8]) -> String {

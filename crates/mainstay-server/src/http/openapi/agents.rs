@@ -11,7 +11,6 @@ pub(super) fn jsonrpc() -> Value {
         "Methods: initialize, tools/list, tools/call, resources/list, resources/read, prompts/list, prompts/execute. A \
          call under an Idempotency-Key that has been used answers with the first result, for 24 hours.",
     );
-    let header = |name: &str| json!({"$ref": format!("#/components/parameters/{name}")});
     post["parameters"] = ["SessionId", "UserId", "RequestId", "IdempotencyKey"].map(header).as_slice().into();
     post["requestBody"]["content"]["application/json"]["examples"] = json!({
         "initialize": {"summary": "Open a session", "value": request("initialize", &json!({
@@ -27,8 +26,14 @@ pub(super) fn jsonrpc() -> Value {
     });
     let failed = |description: &str| json_of(description, &json!({"$ref": "#/components/schemas/Response"}));
     for (status, description) in [
-        ("400", "Parse error (-32700), invalid request (-32600), method not found (-32601), invalid params (-32602)."),
+        (
+            "400",
+            "Parse error (-32700), invalid request (-32600; a message that is too long is one), method not found \
+             (-32601), invalid params (-32602).",
+        ),
         ("403", "Consent required (-32003) or access denied (-32004)."),
+        ("405", "Another method than POST (-32600)."),
+        ("415", "The message is not application/json (-32600)."),
         ("429", "Rate limit exceeded (-32002); see Retry-After and X-RateLimit-Limit, -Remaining and -Reset."),
         ("500", "Internal error (-32603) or server error (-32000)."),
     ] {
@@ -41,10 +46,20 @@ fn request(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "method": method, "params": params, "id": 1})
 }
 
+fn header(name: &str) -> Value {
+    json!({"$ref": format!("#/components/parameters/{name}")})
+}
+
+pub(super) fn health() -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Health"});
+    let responses =
+        json!({"200": json_of("As asked for.", &schema), "503": json_of("The store does not answer.", &schema)});
+    operation("agents", "Whether the server can do its work", "", &responses)
+}
+
 pub(super) fn view(view: View) -> Value {
     let (summary, schema) = match view {
         View::Status => ("How the agents and the server are doing", "Status"),
-        View::Health => ("Whether the server can do its work", "Health"),
         View::Resources => ("The resources", "Resources"),
         View::Prompts => ("The prompts", "Prompts"),
         View::Capabilities => ("What can be done in a session", "Capabilities"),
@@ -53,23 +68,31 @@ pub(super) fn view(view: View) -> Value {
     };
     let schema = json!({"$ref": format!("#/components/schemas/{schema}")});
     let mut get = operation("agents", summary, "", &json!({"200": json_of("As asked for.", &schema)}));
+    let mut parameters = ["SessionId", "UserId", "RequestId"].map(header).to_vec();
     match view {
-        View::Health => {
-            get["responses"]["503"] = json_of("The store does not answer.", &schema);
-            return get;
+        View::Status => {
+            get["description"] =
+                "The first 50 agents by name and the 50 newest activities; the counts are of all.".into();
         }
         View::Audit => {
             get["description"] = "A caller sees its own rows, an administrator all.".into();
-            get["parameters"] = json!([
-                {"name": "session_id", "in": "query", "schema": {"type": "string"}, "description": "Rows of this session only."},
-                {"name": "limit", "in": "query", "description": "How many rows.",
-                    "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}},
+            parameters.extend([
+                json!({"name": "session_id", "in": "query", "schema": {"type": "string"}, "description": "Rows of this session only."}),
+                json!({"name": "limit", "in": "query", "description": "How many rows.",
+                    "schema": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}}),
             ]);
         }
-        View::Status | View::Resources | View::Prompts | View::Capabilities | View::Security => {}
+        View::Resources | View::Prompts | View::Capabilities | View::Security => {}
     }
+    get["parameters"] = parameters.into();
     let refused = json!({"$ref": "#/components/schemas/Refusal"});
-    get["responses"]["403"] = json_of("The token does not have the scope \"read\".", &refused);
-    get["responses"]["429"] = json_of("Too many requests; see Retry-After.", &refused);
+    for (status, description) in [
+        ("400", "There is no such session, or a header or parameter cannot be used."),
+        ("403", "The token does not have the scope \"read\"."),
+        ("429", "Too many requests; see Retry-After and X-RateLimit-Limit, -Remaining and -Reset."),
+        ("500", "What was asked for cannot be had now."),
+    ] {
+        get["responses"][status] = json_of(description, &refused);
+    }
     get
 }

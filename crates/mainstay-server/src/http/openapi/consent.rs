@@ -5,7 +5,11 @@ use serde_json::{Value, json};
 use super::{json_of, operation};
 
 pub(super) fn consent() -> Value {
-    let refused = json!({"$ref": "#/components/schemas/Refusal"});
+    let refused = json!({
+        "type": "object",
+        "properties": {"success": {"const": false}, "error": {"type": "string"}},
+        "required": ["success", "error"],
+    });
     let state = json!({
         "type": "object",
         "properties": {
@@ -27,10 +31,12 @@ pub(super) fn consent() -> Value {
     let get = operation(
         "agents",
         "A call that waits for a person",
-        "A browser gets a page.",
+        "A browser gets a page, and one where it signs in if it needs a token and has none.",
         &json!({
             "200": shown,
             "404": json_of("There is none, or it is none of yours.", &refused),
+            "429": json_of("Too many requests.", &refused),
+            "503": json_of("The store does not answer.", &refused),
         }),
     );
     let mut post = operation(
@@ -39,10 +45,15 @@ pub(super) fn consent() -> Value {
         "With tokens on this takes the scope \"consent\", and another person than the one who asks.",
         &json!({
             "200": json_of("It is decided.", &decided),
+            "400": json_of("The decision cannot be read.", &refused),
             "403": json_of("You may not decide this.", &refused),
             "404": json_of("There is none, or it is none of yours.", &refused),
             "409": json_of("It is decided already.", &refused),
             "410": json_of("It has expired.", &refused),
+            "413": json_of("The decision is too long.", &json!({"type": "object", "properties": {"error": {"type": "string"}}})),
+            "415": json_of("The decision is not application/json.", &refused),
+            "429": json_of("Too many requests.", &refused),
+            "503": json_of("The store does not answer.", &refused),
         }),
     );
     post["requestBody"] = json!({"required": true, "content": {"application/json": {"schema": {
@@ -65,7 +76,15 @@ pub(super) fn ws() -> Value {
         "Hear what happens",
         "A WebSocket: tool_executed, prompt_used and resource_updated, each {id, event, data}. Send \
          {\"subscribe\": {\"events\": […], \"tools\": […]}} to hear less, {\"resume\": \"ID\"} for what came after an event.",
-        &json!({"101": {"description": "The socket is open."}}),
+        &json!({
+            "101": {"description": "The socket is open."},
+            "400": {"description": "It is no handshake, or last_event_id is no number."},
+            "403": {
+                "description": "The token does not have the scope \"read\"; WWW-Authenticate says so.",
+                "headers": {"WWW-Authenticate": {"schema": {"type": "string"}}},
+            },
+            "503": {"description": "Nobody more can listen now, or you cannot: a tenth of the places is yours."},
+        }),
     );
     get["parameters"] = json!([{"name": "last_event_id", "in": "query", "schema": {"type": "string"},
         "description": "Begin with what came after this event."}]);

@@ -40,7 +40,12 @@ fn path(route: Route) -> Value {
     for operation in methods.as_object_mut().into_iter().flat_map(Map::values_mut).filter(|value| value.is_object()) {
         match route.access() {
             Access::Everybody => operation["security"] = json!([]),
-            Access::Token => operation["responses"]["401"] = json!({"$ref": "#/components/responses/Unauthorized"}),
+            Access::Token => {
+                operation["responses"]["401"] = json!({"$ref": "#/components/responses/Unauthorized"});
+                if operation["responses"].get("503").is_none() {
+                    operation["responses"]["503"] = json!({"$ref": "#/components/responses/Unknown"});
+                }
+            }
         }
     }
     methods
@@ -49,23 +54,28 @@ fn path(route: Route) -> Value {
 fn describe(route: Route) -> Value {
     match route {
         Route::Mcp => json!({
-            "post": message("mcp", "Send a message of the standard protocol", "Streamable HTTP, in every version from \
-                2024-11-05 to 2026-07-28. The answer is JSON or a stream of events."),
+            "post": refusing(message("mcp", "Send a message of the standard protocol", "Streamable HTTP, in every version \
+                from 2024-11-05 to 2026-07-28. The answer is JSON or a stream of events.")),
             "get": operation("mcp", "Listen to a session", "A stream of what the server says by itself, in sessions of \
                 the versions before 2026-07-28.", &stream()),
             "delete": operation("mcp", "End a session", "Needs the header Mcp-Session-Id.", &json!({"204": {"description": "It has ended."}})),
         }),
         Route::Rpc => {
-            json!({"post": message("mira", "Call a tool", "The method is the tool's name, the params are its \
-            arguments, the result is its value. A call with stream=true can be answered as a stream of events.")})
+            json!({"post": refusing(message("mira", "Call a tool", "The method is the tool's name, the params are its \
+            arguments, the result is its value. A call with stream=true can be answered as a stream of events."))})
         }
         Route::Jsonrpc => agents::jsonrpc(),
         Route::Api(view) => json!({"get": agents::view(view)}),
+        Route::ApiHealth => json!({"get": agents::health()}),
         Route::OpenApi => json!({"get": shown("operation", "This document", "application/json")}),
         Route::Docs => json!({"get": shown("operation", "This document as a page", "text/html")}),
         Route::DocsScript => json!({"get": shown("operation", "The script of that page", "text/javascript")}),
         Route::DocsStyle => json!({"get": shown("operation", "The style of that page", "text/css")}),
-        Route::Health => json!({"get": shown("operation", "Whether the server can do its work", "application/json")}),
+        Route::Health => {
+            let mut get = shown("operation", "Whether the server can do its work", "application/json");
+            get["responses"]["503"] = json_of("The store does not answer.", &json!({"type": "object"}));
+            json!({ "get": get })
+        }
         Route::Metrics => json!({"get": shown("operation", "Metrics for Prometheus", "application/openmetrics-text")}),
         Route::Consent => consent::consent(),
         Route::ConsentStyle => json!({"get": shown("agents", "The style of consent pages", "text/css")}),
@@ -102,6 +112,13 @@ fn message(tag: &str, summary: &str, description: &str) -> Value {
     described
 }
 
+/// A message that is too long or no JSON is not looked at.
+fn refusing(mut described: Value) -> Value {
+    described["responses"]["413"] = json!({"description": "The message is longer than server.message_bytes."});
+    described["responses"]["415"] = json!({"description": "The message is not application/json."});
+    described
+}
+
 fn stream() -> Value {
     json!({"200": {"description": "Events.", "content": {"text/event-stream": {}}}})
 }
@@ -131,6 +148,33 @@ mod tests {
                 assert!(operation["responses"].as_object().is_some_and(|all| !all.is_empty()), "{route:?}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_described_with_its_status_and_shape() {
+        let document = openapi("1.2.3");
+        let has = |path: &str, method: &str, statuses: &[&str]| {
+            let responses = &document["paths"][path][method]["responses"];
+            for status in statuses {
+                assert!(responses[status].is_object(), "{method} {path} {status}");
+            }
+        };
+        has("/jsonrpc", "post", &["400", "401", "403", "405", "415", "429", "500"]);
+        has("/ws", "get", &["400", "401", "403", "503"]);
+        has("/api/mcp/health", "get", &["200", "503"]);
+        has("/health", "get", &["200", "503"]);
+        has("/oauth/token", "post", &["400", "401", "404", "413", "429", "503"]);
+        has("/rpc", "post", &["401", "413", "415"]);
+        has("/api/mcp/consent/{id}", "post", &["400", "403", "404", "409", "410", "413", "415", "429", "503"]);
+        for view in ["status", "resources", "prompts", "capabilities", "security", "audit"] {
+            let path = format!("/api/mcp/{view}");
+            has(&path, "get", &["400", "401", "403", "429", "500"]);
+            let parameters = document["paths"][&path]["get"]["parameters"].as_array().unwrap();
+            assert!(parameters.contains(&json!({"$ref": "#/components/parameters/SessionId"})), "{view}");
+        }
+        let consent = &document["paths"]["/api/mcp/consent/{id}"]["post"]["responses"]["409"];
+        let refused = &consent["content"]["application/json"]["schema"]["properties"];
+        assert_eq!(refused, &json!({"success": {"const": false}, "error": {"type": "string"}}));
     }
 
     #[test]

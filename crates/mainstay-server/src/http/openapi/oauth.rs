@@ -74,7 +74,9 @@ fn asked(summary: &str, description: &str, schema: &Value, responses: &Value) ->
     for (status, description) in [
         ("400", "The request is not a sound one."),
         ("401", "The client is not known, or did not prove itself."),
+        ("413", "The request is too long."),
         ("429", "Too many failures; see Retry-After."),
+        ("503", "The store does not answer."),
     ] {
         post["responses"][status] = json_of(description, &refused);
     }

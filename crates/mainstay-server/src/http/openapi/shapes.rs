@@ -8,7 +8,8 @@ pub(super) fn components() -> Value {
             "description": "Needed where the server is set up with authentication."}},
         "responses": {"Unauthorized": {
             "description": "A token is missing or not good; WWW-Authenticate says where to get one.",
-            "headers": {"WWW-Authenticate": {"schema": {"type": "string"}}}}},
+            "headers": {"WWW-Authenticate": {"schema": {"type": "string"}}}},
+            "Unknown": {"description": "Whether the token is good cannot be found out now."}},
         "parameters": parameters(),
         "schemas": schemas(),
     })

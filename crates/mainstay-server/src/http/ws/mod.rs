@@ -1,6 +1,7 @@
 //! `/ws`: what happens, told as it happens, and again to those who were away.
 
 mod message;
+mod places;
 mod talk;
 
 use std::sync::Arc;
@@ -10,15 +11,14 @@ use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use mainstay_core::Scope;
 use mainstay_engine::Engine;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 
 use super::{Lines, auth};
 use crate::mcp::Origin;
 
 use message::Filter;
+use places::Places;
 use talk::Talk;
 
 /// The longest message a client may send.
@@ -30,13 +30,13 @@ const BEARER: &str = "bearer";
 pub(crate) struct Endpoint {
     engine: Engine,
     doors: auth::Doors,
-    places: Arc<Semaphore>,
+    places: Places,
     lines: Lines,
 }
 
 impl Endpoint {
     pub(super) fn new(engine: Engine, doors: auth::Doors, places: usize, lines: Lines) -> Arc<Self> {
-        Arc::new(Self { engine, doors, places: Arc::new(Semaphore::new(places)), lines })
+        Arc::new(Self { engine, doors, places: Places::new(places), lines })
     }
 }
 
@@ -66,13 +66,16 @@ pub(crate) async fn serve(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if !origin.caller.scopes.allows(Scope::Read) {
-        return (StatusCode::FORBIDDEN, "Listening needs the scope \"read\", which the token does not have.\n")
-            .into_response();
+    if let Err(error) = endpoint.engine.admit_reader(&origin.caller) {
+        let told = format!("{}\n", error.public);
+        return match auth::insufficient_scope(&error) {
+            Some((status, challenge)) => (status, challenge, told).into_response(),
+            None => (StatusCode::FORBIDDEN, told).into_response(),
+        };
     }
-    let Ok(place) = endpoint.places.clone().try_acquire_owned() else {
-        let told = "As many listen as may (server.websockets in the configuration). Try again later.\n";
-        return (StatusCode::SERVICE_UNAVAILABLE, told).into_response();
+    let place = match endpoint.places.take(&origin.caller.principal) {
+        Ok(place) => place,
+        Err(full) => return (StatusCode::SERVICE_UNAVAILABLE, full.as_str()).into_response(),
     };
     let listener = match endpoint.engine.listen(&origin.caller, asked.last_event_id).await {
         Ok(listener) => listener,

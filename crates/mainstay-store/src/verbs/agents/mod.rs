@@ -14,8 +14,8 @@ use mainstay_core::BoxFuture;
 
 use crate::agents::{
     Activity, ActivityQuery, AgentState, Agents, Changed, Collaboration, CollaborationQuery, Column, Component,
-    ComponentQuery, Conflict, Dispute, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal, Proposal,
-    Registration, Vote,
+    ComponentQuery, Conflict, Dispute, Headcount, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal,
+    Proposal, Registration, Vote,
 };
 use crate::store::Inner;
 use crate::writer::{Deed, Rehearsed};
@@ -72,6 +72,10 @@ impl Agents for Inner {
     fn state(&self, agent: &str) -> BoxFuture<'_, Result<Option<AgentState>>> {
         let agent = agent.to_owned();
         Box::pin(async move { states::find(&self.readers, &agent).await })
+    }
+
+    fn count_states(&self, seen_since_ms: i64) -> BoxFuture<'_, Result<Headcount>> {
+        Box::pin(states::count(&self.readers, seen_since_ms))
     }
 
     fn states(&self, after: &str, limit: u32) -> BoxFuture<'_, Result<Vec<AgentState>>> {

@@ -1,5 +1,5 @@
 use crate::Result;
-use crate::agents::AgentState;
+use crate::agents::{AgentState, Headcount};
 use crate::sql::{Conn, Readers, Row};
 use crate::writer::Deed;
 
@@ -12,6 +12,9 @@ const FIND: &str = "SELECT agent, last_seen, status, current_task, capabilities,
      WHERE agent = $1";
 const PAGE: &str = "SELECT agent, last_seen, status, current_task, capabilities, metadata FROM agent_states \
      WHERE agent > $1 ORDER BY agent LIMIT $2";
+
+const COUNT: &str =
+    "SELECT COUNT(*), COUNT(CASE WHEN status <> 'offline' AND last_seen >= $1 THEN 1 END) FROM agent_states";
 
 /// Part of every deed an agent does.
 pub(super) async fn seen(db: &mut Conn<'_>, agent: &String, now_ms: i64) -> Result<()> {
@@ -54,6 +57,11 @@ pub(super) async fn find(readers: &Readers, agent: &str) -> Result<Option<AgentS
 
 pub(super) async fn page(readers: &Readers, after: &str, limit: u32) -> Result<Vec<AgentState>> {
     readers.rows(PAGE, &[after.into(), i64::from(limit).into()]).await?.iter().map(state).collect()
+}
+
+pub(super) async fn count(readers: &Readers, seen_since_ms: i64) -> Result<Headcount> {
+    let row = readers.row(COUNT, &[seen_since_ms.into()]).await?.ok_or_else(super::lost)?;
+    Ok(Headcount { known: row.int(0)?, active: row.int(1)? })
 }
 
 fn state(row: &Row) -> Result<AgentState> {

@@ -1,0 +1,1 @@
+const ws = new WebSocket('ws://localhost:8099/ws');
