@@ -23,13 +23,12 @@ fn append(http: &mut Http, key: &str) -> std::io::Result<Value> {
 
 /// Writes until the server dies; keys sent, and the audit's id of those that were acknowledged.
 fn load(
-    server: &Server,
+    mut http: Http,
     next: &AtomicU64,
     sent: &Mutex<Vec<String>>,
     acknowledged: &Mutex<HashMap<String, String>>,
     stop: &AtomicBool,
 ) {
-    let mut http = server.connect();
     while !stop.load(Ordering::Relaxed) {
         let key = format!("key-{}", next.fetch_add(1, Ordering::Relaxed));
         sent.lock().unwrap().push(key.clone());
@@ -51,7 +50,9 @@ fn after_kill_9_every_acknowledged_row_is_there_and_no_call_has_run_twice() {
         let running = server.take().unwrap();
         std::thread::scope(|scope| {
             for _ in 0..CLIENTS {
-                scope.spawn(|| load(&running, &next, &sent, &acknowledged, &stop));
+                // Connected before anything is killed, however late its thread begins.
+                let http = running.connect();
+                scope.spawn(|| load(http, &next, &sent, &acknowledged, &stop));
             }
             // Each round dies at another moment of its life, and not before it has something to lose.
             wait_until(|| acknowledged.lock().unwrap().len() as u64 > round % 5);
