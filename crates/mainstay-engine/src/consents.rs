@@ -3,9 +3,10 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use mainstay_core::{Caller, Clock, Error, Scope, iso8601, new_id};
+use mainstay_core::{Caller, Clock, Error, Kind, Scope, iso8601, new_id};
 use mainstay_store::{AuditEntry, Consent, ConsentState, Decision, Phase, Ruling, Store, StoreError};
 
+use crate::policy::consent::ConsentPolicy;
 use crate::{Engine, shown};
 
 /// Where a consent is looked at and decided; its id follows.
@@ -74,6 +75,18 @@ pub enum ConsentRefusal {
     NotAllowed(String),
     #[error("{0}")]
     Failed(#[from] Error),
+}
+
+impl ConsentRefusal {
+    /// The same in the words that are recorded.
+    pub fn error(&self) -> Error {
+        match self {
+            Self::NotFound(_) => Error::not_found(self.to_string()),
+            Self::Decided(_) | Self::Expired => Error::new(Kind::Conflict, self.to_string()),
+            Self::NotAllowed(_) => Error::denied(self.to_string()),
+            Self::Failed(error) => error.clone(),
+        }
+    }
 }
 
 impl From<StoreError> for ConsentRefusal {
@@ -212,6 +225,12 @@ impl Engine {
     /// Why this caller may not decide on it; nothing if they may.
     pub fn bars_from_deciding(&self, caller: &Caller, consent: &ConsentView) -> Option<String> {
         self.consent().may_decide(caller, &consent.requested_by).err()
+    }
+
+    /// Fails if this caller may not decide on it by a program, although they may on its page.
+    pub async fn admit_unseen_decision(&self, caller: &Caller, id: &str) -> Result<(), ConsentRefusal> {
+        let consent = self.consent_desk().find(id).await?;
+        ConsentPolicy::may_decide_unseen(caller, &consent.binding.principal).map_err(ConsentRefusal::NotAllowed)
     }
 
     pub async fn decide_consent(

@@ -7,6 +7,7 @@ mod feed;
 mod gate;
 mod inquiry;
 mod metrics;
+mod neighbourhood;
 pub mod oauth;
 mod policy;
 mod records;

@@ -2,14 +2,15 @@
 
 use std::fmt::Write as _;
 
-use mainstay_core::ToolInfo;
+use mainstay_core::{Error, Kind, Result, ToolInfo};
 use serde_json::Value;
 
 /// The longest text of an argument that is told to listeners.
 const BRIEF: usize = 200;
 
-/// What a person who decides is shown of the arguments.
-const FULL: usize = 4000;
+/// The longest text, in bytes, that a person who decides is made to read. Nothing is cut off it: what is not shown could
+/// be what matters.
+const FULL: usize = 64 * 1024;
 
 const HIDDEN: &str = "[hidden]";
 
@@ -37,10 +38,20 @@ pub(crate) fn brief(args: &Value) -> Value {
     redacted(args, &|text| cut(text, BRIEF))
 }
 
-/// Arguments for the person who decides: secrets left out, nothing else hidden that fits on a page.
-pub(crate) fn full(args: &Value) -> String {
+/// Arguments for the person who decides: secrets left out, nothing else hidden.
+pub(crate) fn full(args: &Value) -> Result<String> {
     let redacted = redacted(args, &str::to_owned);
-    plain(&cut(&serde_json::to_string_pretty(&redacted).unwrap_or_default(), FULL))
+    let shown = plain(&serde_json::to_string_pretty(&redacted).map_err(Error::internal)?);
+    if shown.len() <= FULL {
+        return Ok(shown);
+    }
+    Err(Error::new(
+        Kind::TooLarge,
+        format!(
+            "A person has to approve this call and would have to read {} bytes of arguments; more than {FULL} are not shown to anybody. Make several smaller calls instead.",
+            shown.len()
+        ),
+    ))
 }
 
 /// What turns the direction of writing around or has no width is spelled out: it could show another call than it is.
@@ -98,20 +109,30 @@ mod tests {
         let shown =
             json!({"apiKey": HIDDEN, "env": [{"DB_PASSWORD": HIDDEN}], "path": "a", "n": 1, "access_token": HIDDEN});
         assert_eq!(brief(&args), shown);
-        assert_eq!(serde_json::from_str::<Value>(&full(&args)).unwrap(), shown);
+        assert_eq!(serde_json::from_str::<Value>(&full(&args).unwrap()).unwrap(), shown);
     }
 
     #[test]
     fn what_is_cut_is_said_to_be() {
         let long = "é".repeat(BRIEF + 3);
         assert_eq!(brief(&json!([long]))[0], format!("{}… (3 more characters are not shown)", "é".repeat(BRIEF)));
-        assert!(full(&json!({"a": "x".repeat(2 * FULL)})).ends_with("more characters are not shown)"));
-        assert_eq!(full(&json!("x".repeat(300))), format!("\"{}\"", "x".repeat(300)));
+    }
+
+    #[test]
+    fn a_person_is_shown_all_or_is_not_asked() {
+        let noise = "./".repeat(2000) + "secret/../keep";
+        assert_eq!(full(&json!(noise)).unwrap(), format!("\"{noise}\""));
+        assert!(full(&json!("x".repeat(FULL - 2))).is_ok());
+        // As it is shown, not as it was sent: what misleads is spelled out and takes more room.
+        for long in ["x".repeat(FULL - 1), "\u{200b}".repeat(FULL / 8)] {
+            let refused = full(&json!(long)).unwrap_err();
+            assert!(refused.kind == Kind::TooLarge && refused.public.contains("smaller calls"), "{refused}");
+        }
     }
 
     #[test]
     fn nothing_is_shown_that_turns_or_hides_the_rest() {
-        let shown = full(&json!({"path": "a\u{202e}b\u{200b}c\u{e0041}\u{7f}"}));
+        let shown = full(&json!({"path": "a\u{202e}b\u{200b}c\u{e0041}\u{7f}"})).unwrap();
         assert!(shown.contains(r"a\u{202e}b\u{200b}c\u{e0041}\u{007f}"), "{shown}");
     }
 }

@@ -48,6 +48,15 @@ pub struct Consent {
     pub expires_ms: i64,
 }
 
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Filed {
+    /// It waits for a decision, or the one that was pending with the same binding does.
+    Waiting(Box<Consent>),
+    /// As many requests of this principal wait already as may; this one was not filed.
+    TooMany { most: u32 },
+}
+
 /// What somebody says to a request.
 #[derive(Debug, Clone)]
 pub struct Ruling {
@@ -87,7 +96,7 @@ pub enum Taken {
 
 pub trait Consents: Send + Sync {
     /// Files a request, or returns the pending one with the same binding.
-    fn request(&self, consent: NewConsent) -> BoxFuture<'_, Result<Consent>>;
+    fn request(&self, consent: NewConsent) -> BoxFuture<'_, Result<Filed>>;
 
     fn find(&self, id: &str) -> BoxFuture<'_, Result<Option<Consent>>>;
 

@@ -29,7 +29,7 @@ pub use agents::{
     Proposal, Registration, Vote,
 };
 pub use audit::{AuditEntry, AuditLog, AuditQuery, AuditRow, Fault, Head, Phase, Verdict};
-pub use consent::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Ruling, Taken};
+pub use consent::{Binding, Consent, ConsentState, Consents, Decision, Filed, NewConsent, Ruling, Taken};
 pub use error::{Result, StoreError};
 pub use feed::{FEED_MEMORY_MS, Feed, FeedHead, FeedPage, NewFeedPage};
 pub use idempotency::{Begin, Begun, Held, Idempotency};
@@ -40,3 +40,4 @@ pub use secret::Secrets;
 pub use session::{Session, Sessions};
 pub use signing::{SigningKey, SigningKeys};
 pub use store::Store;
+pub use url::sqlite_file;

@@ -41,7 +41,8 @@ pub struct Refresh {
 pub enum Rotation {
     /// The old one is spent and its successor stored, in one step. This is what the old one stood for.
     Rotated(Refresh),
-    /// It had been spent before: somebody has a stolen copy, and the whole family is revoked now.
+    /// It had been spent before: somebody has a stolen copy, and the whole family is revoked now, as by
+    /// [`OAuth::revoke_family`] until the time at which the successor would have expired.
     Reused { family: String },
     /// Never issued, expired, revoked, or another client's.
     Unknown,
@@ -67,7 +68,9 @@ pub trait OAuth: Send + Sync {
         now_ms: i64,
         expires_ms: i64,
     ) -> BoxFuture<'_, Result<Rotation>>;
-    fn revoke_family(&self, family: &str) -> BoxFuture<'_, Result<()>>;
+    /// Revokes the refresh tokens of a family and, in the same step, the family's name among the access tokens, which is
+    /// remembered until `until_ms`.
+    fn revoke_family(&self, family: &str, until_ms: i64) -> BoxFuture<'_, Result<()>>;
 
     /// Remembers a revoked access token until it would have expired.
     fn revoke_access(&self, jti: &str, expires_ms: i64) -> BoxFuture<'_, Result<()>>;

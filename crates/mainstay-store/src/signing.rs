@@ -33,7 +33,7 @@ pub trait SigningKeys: Send + Sync {
     fn live(&self, now_ms: i64) -> BoxFuture<'_, Result<Vec<SigningKey>>>;
     /// Puts a key in use if none is. Of many replicas that try at once, one does.
     fn begin(&self, key: SigningKey) -> BoxFuture<'_, Result<bool>>;
-    /// Puts a key in use; signatures of the one it replaces count until `until_ms`.
+    /// Puts a key in use; signatures of the one it replaces, and of those before, count no longer than `until_ms`.
     fn rotate(&self, key: SigningKey, until_ms: i64) -> BoxFuture<'_, Result<()>>;
     fn sweep(&self, now_ms: i64) -> BoxFuture<'_, Result<u64>>;
 }

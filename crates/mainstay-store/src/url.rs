@@ -29,6 +29,14 @@ impl Place {
     }
 }
 
+/// The file that a URL of SQLite means; none if it means another engine, or nothing at all.
+pub fn sqlite_file(url: &str) -> Option<PathBuf> {
+    match Place::parse(url) {
+        Ok(Place::Sqlite(file)) => Some(file),
+        Ok(Place::Postgres(_)) | Err(_) => None,
+    }
+}
+
 fn refuse<T>(why: &str) -> Result<T> {
     Err(StoreError::Url(format!("{why}; {ACCEPTED}")))
 }

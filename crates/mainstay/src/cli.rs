@@ -175,7 +175,11 @@ pub(crate) enum Client {
     /// Disable a client: its tokens stop working within seconds
     Disable { id: String },
     /// Sign with a new key from now on; the old one is good until its last token has expired
-    RotateKey,
+    RotateKey {
+        /// End the old keys at once, and every token that they signed: for when somebody else may have them
+        #[arg(long)]
+        now: bool,
+    },
 }
 
 #[derive(Debug, Subcommand)]

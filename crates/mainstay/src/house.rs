@@ -50,7 +50,22 @@ pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
         files.protect.extend(name.map(str::to_owned));
     }
     let workspace = Workspace::open(&primary, &files)?.closing(&data)?;
+    keep_store_apart(config, &workspace)?;
     Ok(workspace.with_journal(&data.join("journal"))?)
+}
+
+/// Whoever can change the store can approve, and make tokens. In the data directory it is closed; elsewhere nothing hides
+/// it.
+fn keep_store_apart(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
+    let Some(file) = mainstay_store::sqlite_file(&config.store_url()?) else { return Ok(()) };
+    let commands =
+        (config.tools.is_empty() || config.tools.iter().any(|family| family == "exec")).then_some(&config.exec);
+    let Some(place) = workspace.exposure(&file, commands)? else { return Ok(()) };
+    anyhow::bail!(
+        "the store {} lies in {}, where callers or commands could read and change it. Leave --store (the setting `store`) out to keep it in the data directory, or name a file that is neither in a root nor in what commands may reach",
+        file.display(),
+        place.display()
+    )
 }
 
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {

@@ -56,7 +56,7 @@ fn neither_a_new_session_nor_a_forged_header_nor_another_way_in_starts_a_limit_a
     for headers in [
         vec![],
         vec![("X-Session-ID", session.as_str())],
-        vec![("X-Forwarded-For", "10.1.2.3"), ("Forwarded", "for=10.1.2.3"), ("X-User-ID", "else")],
+        vec![("X-Client-IP", "10.1.2.3"), ("True-Client-IP", "10.1.2.3"), ("X-User-ID", "else")],
     ] {
         let mut http = server.connect();
         for method in ["initialize", "tools/list", "no/such"] {

@@ -209,3 +209,20 @@ fn a_client_of_the_older_protocol_is_sent_to_the_page_and_its_call_goes_on() {
     assert_eq!((&done["id"], &done["result"]["isError"]), (&json!(2), &json!(false)), "{done}");
     assert!(!data.path().join("probe/a").exists());
 }
+
+#[test]
+fn who_tries_to_decide_what_is_not_theirs_is_on_record() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let host = http.host();
+    let headers = [("Host", host.as_str()), ("Content-Type", "application/json")];
+    let reply = http.send("POST /api/mcp/consent/made-up", &headers, br#"{"decision":"approved"}"#).unwrap();
+    assert_eq!(reply.status, 404, "{}", reply.body);
+    server.terminate();
+    server.wait();
+    let (_, rows, _) = run(data.path(), &["audit", "show", "--limit", "100"]);
+    let mut rows = rows.lines().map(|row| serde_json::from_str::<Value>(row).unwrap());
+    let tried = rows.any(|row| row["target"] == "consent/decide made-up" && row["outcome"] == "not_found");
+    assert!(tried, "the audit does not know of it");
+}

@@ -15,6 +15,7 @@ mod ending;
 mod fixture;
 mod fixtures;
 mod full_disk;
+mod intruders;
 mod killed;
 mod listening;
 mod matching;

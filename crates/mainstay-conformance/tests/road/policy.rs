@@ -98,7 +98,7 @@ fn a_rate_limit_is_the_clients_and_not_the_connections() {
     for _ in 0..3 {
         assert_eq!(server.call("probe_echo", &json!({"text": "x"}))["result"]["isError"], false);
     }
-    let forged = [("X-Forwarded-For", "9.9.9.9")];
+    let forged = [("X-Client-IP", "9.9.9.9")];
     let refused = server
         .connect()
         .request("tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}}), &forged)

@@ -37,6 +37,15 @@ pub struct Registered {
     pub secret: String,
 }
 
+/// What becomes of the tokens that earlier keys signed when there is a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldKeys {
+    /// They are good until they expire.
+    Fade,
+    /// They are good no more, within seconds on every replica: somebody else may have the key.
+    End,
+}
+
 impl Clients {
     /// `by` is who it is in the audit.
     pub fn new(store: Store, clock: Arc<dyn Clock>, by: String) -> Self {
@@ -77,13 +86,17 @@ impl Clients {
     }
 
     /// Puts a new signing key in use. Says the name of it.
-    pub async fn rotate_key(&self) -> Result<String> {
+    pub async fn rotate_key(&self, old: OldKeys) -> Result<String> {
         let now_ms = self.clock.now_ms();
         let key = keys::make(now_ms)?;
         let id = key.id.clone();
-        // Other replicas sign with the old one until they look again; their tokens have to live as long as any.
-        self.store.signing_keys().rotate(key, after(now_ms, ACCESS_LIFE + 12 * FRESH)).await?;
-        self.note("oauth/key/rotate", &json!({ "key": id })).await?;
+        let until_ms = match old {
+            // Other replicas sign with the old one until they look again; their tokens have to live as long as any.
+            OldKeys::Fade => after(now_ms, ACCESS_LIFE + 12 * FRESH),
+            OldKeys::End => now_ms,
+        };
+        self.store.signing_keys().rotate(key, until_ms).await?;
+        self.note("oauth/key/rotate", &json!({ "key": id, "old_until_ms": until_ms })).await?;
         Ok(id)
     }
 

@@ -32,6 +32,23 @@ impl Counted {
 }
 
 impl Failures {
+    /// Counts an attempt before it is made, so that many at once are not all let in; whoever succeeds gives it back.
+    /// Seconds to wait instead, if there were too many.
+    pub(super) fn attempt(&self, place: &Place) -> Result<(), u64> {
+        if let Some(seconds) = self.wait(place) {
+            return Err(seconds);
+        }
+        self.note(place.clone());
+        Ok(())
+    }
+
+    pub(super) fn give_back(&self, place: &Place) {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = counted.get_mut(place) {
+            found.failures = found.failures.saturating_sub(1);
+        }
+    }
+
     /// Seconds to wait, if there were too many.
     pub fn wait(&self, place: &Place) -> Option<u64> {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -76,6 +93,20 @@ mod tests {
         for other in [place("b", 1), place("a", 2), (None, place("a", 1).1)] {
             assert_eq!(failures.wait(&other), None);
         }
+    }
+
+    #[test]
+    fn attempts_count_while_they_are_made_and_those_that_succeed_do_not() {
+        let failures = Failures::default();
+        for _ in 0..100 {
+            assert!(failures.attempt(&place("a", 1)).is_ok());
+            failures.give_back(&place("a", 1));
+        }
+        assert!((0..ALLOWED).all(|_| failures.attempt(&place("a", 1)).is_ok()));
+        assert!(failures.attempt(&place("a", 1)).is_err());
+        failures.give_back(&place("a", 1));
+        assert!(failures.attempt(&place("a", 1)).is_ok());
+        failures.give_back(&place("never seen", 1));
     }
 
     #[test]

@@ -7,9 +7,11 @@ use mainstay_store::{Client, NewRefresh, Refresh, Rotation};
 use serde_json::json;
 
 use super::refusal::{Reason, Refusal};
+use super::standing::bounded;
 use super::token::Claims;
 use super::trail::{NOBODY, Trail};
 use super::{ACCESS_LIFE, Authority, Proof, REFRESH_LIFE, after, random};
+use crate::neighbourhood;
 
 /// Nobody needs as many words to name six scopes.
 const LONGEST_SCOPE: usize = 1000;
@@ -57,19 +59,28 @@ impl Authority {
     /// The client, if this is its secret.
     async fn prove(&self, proof: Proof, ip: Option<IpAddr>, trail: &Trail) -> Result<Client, Refusal> {
         let client = self.engine.store().oauth().client(&proof.client).await?;
-        let place = (client.as_ref().map(|client| client.id.clone()), ip);
-        if let Some(retry_after) = self.failures.wait(&place) {
-            // The failures that led here are in the audit; each of these would only make it longer.
-            return Err(Refusal::new(Reason::TooMany { retry_after }, "Too many failures; wait before you try again."));
+        let place = (client.as_ref().map(|client| client.id.clone()), ip.map(neighbourhood::of));
+        if let Err(retry_after) = self.failures.attempt(&place) {
+            // The failures that led here are in the audit; each of these would only make it longer. Of a client that
+            // does not exist it is not said how many there were: that would say that it does not exist.
+            return Err(match client {
+                Some(_) => {
+                    Refusal::new(Reason::TooMany { retry_after }, "Too many failures; wait before you try again.")
+                }
+                None => Refusal::unproven(),
+            });
         }
-        let fits = self.bench.fits(&proof.secret, client.as_ref().map(|client| client.secret_hash.as_str())).await?;
+        let kept = client.as_ref().map(|client| client.secret_hash.as_str());
+        // What was not looked at has not failed.
+        let fits = self.bench.fits(&proof.secret, kept).await.inspect_err(|_| self.failures.give_back(&place))?;
         let principal = client.as_ref().map(|client| self.principal(&client.id));
-        client.filter(|client| fits && !client.disabled).ok_or_else(|| {
-            self.failures.note(place);
+        let proven = client.filter(|client| fits && !client.disabled).ok_or_else(|| {
             let (refusal, known) = (Refusal::unproven(), principal.as_ref().map_or(NOBODY, Principal::as_str));
             trail.refused(&self.engine, known, refusal.outcome());
             refusal
-        })
+        })?;
+        self.failures.give_back(&place);
+        Ok(proven)
     }
 
     async fn tell<T>(&self, given: Result<T, Refusal>, client: &Client, trail: &Trail) -> Result<T, Refusal> {
@@ -107,15 +118,15 @@ impl Authority {
         let (store, old, now_ms) = (self.engine.store().oauth(), random::hash(old), self.now_ms());
         let Refresh { scopes: had, family, .. } = store.refresh(&old, &client.id).await?.ok_or_else(unknown)?;
         // Before it is spent: whoever asks for too much keeps the token.
-        let had = Scopes::parse(&had);
+        let had = bounded(Scopes::parse(&had), Scopes::parse(&client.scopes));
         let scopes = scope.filter(|scope| !scope.trim().is_empty()).map_or(Ok(had), |asked| within(had, asked))?;
         let access_token = self.signed(client, scopes, &family).await?;
         let (refresh_token, expires_ms) = (random::unguessable()?, after(now_ms, REFRESH_LIFE));
         match store.rotate_refresh(&old, &client.id, &random::hash(&refresh_token), now_ms, expires_ms).await? {
             Rotation::Rotated(_) => Ok(Issued { access_token, scopes, refresh_token }),
-            Rotation::Reused { family } => {
+            Rotation::Reused { family: _ } => {
                 tracing::warn!(client = client.id, "a refresh token was used twice; all that came from it is revoked");
-                self.revoke_family(&family).await?;
+                self.standing.forget();
                 Err(unknown())
             }
             Rotation::Unknown => Err(unknown()),
@@ -137,18 +148,10 @@ impl Authority {
             return Ok(());
         }
         match store.refresh(&random::hash(token), &client.id).await? {
-            Some(refresh) => self.revoke_family(&refresh.family).await,
+            // The access tokens that came with it bear the family's name, and end with it.
+            Some(Refresh { family, .. }) => Ok(store.revoke_family(&family, after(self.now_ms(), ACCESS_LIFE)).await?),
             None => Ok(()),
         }
-    }
-
-    /// Its refresh tokens, and the access tokens that came with them.
-    async fn revoke_family(&self, family: &str) -> Result<(), Refusal> {
-        let store = self.engine.store().oauth();
-        store.revoke_family(family).await?;
-        store.revoke_access(family, after(self.now_ms(), ACCESS_LIFE)).await?;
-        self.standing.forget();
-        Ok(())
     }
 }
 

@@ -18,9 +18,14 @@ use crate::Engine;
 /// How long a replica may go on without looking whether the key in use is still the one.
 pub(super) const FRESH: Duration = Duration::from_secs(5);
 
+/// How long nobody's unknown key makes the store be asked again.
+const SURPRISE: Duration = Duration::from_secs(1);
+
 #[derive(Default)]
 pub(super) struct Keys {
     held: ArcSwapOption<Held>,
+    /// When somebody last brought a key that was not known.
+    surprised: Mutex<Option<Instant>>,
     loading: Mutex<()>,
 }
 
@@ -48,6 +53,21 @@ impl Keys {
         }
     }
 
+    /// The same after a token with a key that is not known. It may be a new one, so the store is asked; but anybody can
+    /// make up names, so it is not asked often.
+    pub(super) async fn ring_looked_up(&self, engine: &Engine) -> Result<Arc<[Key]>> {
+        let now = Instant::now();
+        let lately = {
+            let mut surprised = self.surprised.lock().await;
+            let lately = surprised.is_some_and(|last| now.duration_since(last) < SURPRISE);
+            if !lately {
+                *surprised = Some(now);
+            }
+            lately
+        };
+        if lately { self.ring(engine).await } else { self.ring_of_now(engine).await }
+    }
+
     /// As the store has them after this was asked: another replica may have a new key since a moment ago. Those who ask
     /// at once are answered by one look.
     pub(super) async fn ring_of_now(&self, engine: &Engine) -> Result<Arc<[Key]>> {
@@ -72,6 +92,11 @@ async fn stored(engine: &Engine) -> Result<Vec<SigningKey>> {
     }
     store.begin(make(now_ms)?).await?;
     Ok(store.live(now_ms).await?)
+}
+
+/// Whether this is what a key of ours could be called.
+pub(super) fn is_name(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 pub(super) fn make(now_ms: i64) -> Result<SigningKey> {

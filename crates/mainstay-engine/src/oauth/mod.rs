@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::Engine;
 
-pub use clients::{Clients, NewClient, Registered};
+pub use clients::{Clients, NewClient, OldKeys, Registered};
 pub use failures::Failures;
 pub use grant::{Grant, Issued};
 pub use proof::Proof;

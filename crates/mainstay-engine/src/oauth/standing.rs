@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use mainstay_core::{Result, Scopes};
+use mainstay_core::{Result, Scope, Scopes};
 use sha2::{Digest as _, Sha256};
 
 use super::token::{self, Claims, Flaw};
@@ -97,12 +97,13 @@ impl Authority {
             Ok(claims) => claims,
             Err(reason) => return Ok(Verdict::Bad(reason)),
         };
-        if let Some(reason) = self.fallen(&claims).await? {
-            return Ok(Verdict::Bad(reason.into()));
-        }
+        let has = match self.still_has(&claims).await? {
+            Ok(has) => has,
+            Err(reason) => return Ok(Verdict::Bad(reason.into())),
+        };
         let identity = Identity {
             principal: self.principal(&claims.sub),
-            scopes: Scopes::parse(&claims.scope),
+            scopes: bounded(Scopes::parse(&claims.scope), has),
             expires_ms: claims.expires_ms(),
         };
         self.standing.remember(name, Good { since, identity: identity.clone() }, age);
@@ -112,20 +113,27 @@ impl Authority {
     /// The claims of a token of ours, or why it is not. A key that is not known may be new: then the store is asked.
     pub(super) async fn read(&self, token: &str) -> Result<Result<Claims, String>> {
         let read = match token::read(self, &self.keys.ring(&self.engine).await?, token) {
-            Err(Flaw::Key(_)) => token::read(self, &self.keys.ring_of_now(&self.engine).await?, token),
+            Err(Flaw::UnknownKey) => token::read(self, &self.keys.ring_looked_up(&self.engine).await?, token),
             read @ (Ok(_) | Err(Flaw::Other(_))) => read,
         };
         Ok(read.map_err(|flaw| match flaw {
-            Flaw::Key(reason) | Flaw::Other(reason) => reason,
+            Flaw::UnknownKey => "its key is none of this server's".into(),
+            Flaw::Other(reason) => reason,
         }))
     }
 
-    async fn fallen(&self, claims: &Claims) -> Result<Option<&'static str>> {
+    /// The scopes its client has now, or why it is good no more.
+    async fn still_has(&self, claims: &Claims) -> Result<Result<Scopes, &'static str>> {
         let store = self.engine.store().oauth();
         if store.is_access_revoked(&claims.jti).await? || store.is_access_revoked(claims.family()).await? {
-            return Ok(Some("it was revoked"));
+            return Ok(Err("it was revoked"));
         }
-        let client = store.client(&claims.client_id).await?;
-        Ok(client.is_none_or(|client| client.disabled).then_some("its client is disabled"))
+        let client = store.client(&claims.client_id).await?.filter(|client| !client.disabled);
+        Ok(client.map(|client| Scopes::parse(&client.scopes)).ok_or("its client is disabled"))
     }
+}
+
+/// What a token says, as far as its client has it.
+pub(super) fn bounded(said: Scopes, has: Scopes) -> Scopes {
+    if has.allows(Scope::Admin) { said } else { has.iter().filter(|scope| said.allows(*scope)).collect() }
 }

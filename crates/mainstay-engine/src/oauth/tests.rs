@@ -168,7 +168,7 @@ async fn a_new_key_signs_at_once_where_it_is_known_and_the_old_one_counts_until_
     let house = House::open().await;
     let (one, client) = (house.replica(), house.client("read").await);
     let old = issued(&one, &client, None).await.unwrap();
-    let kid = house.clients().rotate_key().await.unwrap();
+    let kid = house.clients().rotate_key(OldKeys::Fade).await.unwrap();
     let two = house.replica();
     let new = issued(&two, &client, None).await.unwrap();
     let header = jsonwebtoken::decode_header(&new.access_token).unwrap();
@@ -185,6 +185,58 @@ async fn a_new_key_signs_at_once_where_it_is_known_and_the_old_one_counts_until_
 }
 
 #[tokio::test]
+async fn a_key_that_is_ended_takes_its_tokens_along() {
+    let house = House::open().await;
+    let client = house.client("read").await;
+    let old = issued(&house.replica(), &client, None).await.unwrap();
+    house.clients().rotate_key(OldKeys::Fade).await.unwrap();
+    let newer = issued(&house.replica(), &client, None).await.unwrap();
+    assert!(identity(&house.replica(), &old.access_token).await.is_some());
+    house.clients().rotate_key(OldKeys::End).await.unwrap();
+    let replica = house.replica();
+    for token in [&old.access_token, &newer.access_token] {
+        assert!(identity(&replica, token).await.is_none());
+    }
+    let newest = renewed(&replica, &client, &newer.refresh_token, None).await.unwrap();
+    assert!(identity(&replica, &newest.access_token).await.is_some());
+}
+
+#[tokio::test]
+async fn a_token_allows_no_more_than_its_client_has_now() {
+    let house = House::open().await;
+    let (authority, client) = (house.replica(), house.client("read write").await);
+    let ring = authority.keys.ring(&authority.engine).await.unwrap();
+    for (said, left) in [("read delete", "read"), ("admin", "read write"), ("write", "write"), ("execute", "")] {
+        let claims = token::Claims::new(&authority, &client.id, Scopes::parse(said), &mainstay_core::new_id());
+        let identity = identity(&authority, &claims.sign(&ring[0]).unwrap()).await.unwrap();
+        assert_eq!(identity.scopes.to_string(), left, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_stranger_calls_a_key_is_neither_looked_up_often_nor_repeated() {
+    let house = House::open().await;
+    let authority = house.replica();
+    let ring = authority.keys.ring(&authority.engine).await.unwrap();
+    let claims = token::Claims::new(&authority, "c", Scopes::all(), "f");
+    let token = claims.sign(&ring[0]).unwrap();
+    let named = |kid: &str| {
+        let header = json!({"alg": "EdDSA", "typ": "at+jwt", "kid": kid}).to_string();
+        let header = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, header);
+        format!("{header}.{}", token.split_once('.').unwrap().1)
+    };
+    for kid in ["canary", "", &"canary".repeat(1000), "../canary", &"A".repeat(32), &"0".repeat(32)] {
+        let Verdict::Bad(reason) = authority.verify(&named(kid)).await.unwrap() else { panic!("{kid}") };
+        assert!(!reason.contains("canary") && !reason.contains("000"), "{reason}");
+    }
+    // The last of them was a name like ours: the store has been asked, and is not asked again at once.
+    let loaded = authority.keys.ring(&authority.engine).await.unwrap();
+    assert!(!Arc::ptr_eq(&ring, &loaded));
+    assert!(matches!(authority.verify(&named(&"1".repeat(32))).await.unwrap(), Verdict::Bad(_)));
+    assert!(Arc::ptr_eq(&loaded, &authority.keys.ring(&authority.engine).await.unwrap()));
+}
+
+#[tokio::test]
 async fn too_many_failures_are_stopped_for_that_client_from_there_alone() {
     let house = House::open().await;
     let (authority, client, other) = (house.replica(), house.client("read").await, house.client("read").await);
@@ -196,10 +248,18 @@ async fn too_many_failures_are_stopped_for_that_client_from_there_alone() {
     }
     assert!(matches!(tried(wrong(&client.id)).await, Reason::TooMany { .. }));
     assert!(matches!(tried(shows(&client)).await, Reason::TooMany { .. }));
-    assert!(matches!(tried(wrong("made up again")).await, Reason::TooMany { .. }));
+    // To one that does not exist nothing else is said than before: that would tell it from one that does.
+    assert_eq!(tried(wrong("made up again")).await, Reason::Client);
     assert!(issued(&authority, &other, None).await.is_ok());
     let elsewhere = authority.grant(shows(&client), Grant::Client { scope: None }, Some([10, 0, 0, 1].into())).await;
     assert!(elsewhere.is_ok());
+    let at_once = futures::future::join_all((0..40).map(|_| {
+        authority.grant(wrong(&other.id), Grant::Client { scope: None }, Some("2001:db8::1".parse().unwrap()))
+    }));
+    let looked_at = at_once.await.into_iter().filter(|tried| tried.as_ref().err().unwrap().reason == Reason::Client);
+    assert_eq!(looked_at.count(), 10);
+    let neighbour = authority.grant(shows(&other), Grant::Client { scope: None }, Some("2001:db8::2".parse().unwrap()));
+    assert!(matches!(reason(neighbour.await), Reason::TooMany { .. }));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode}
 use mainstay_core::{Error, Result, Scopes, new_id};
 use serde::{Deserialize, Serialize};
 
-use super::keys::Key;
+use super::keys::{self, Key};
 use super::{ACCESS_LIFE, Authority, after};
 
 /// RFC 9068: what says that a token is for access and nothing else.
@@ -57,19 +57,21 @@ impl Claims {
 /// Why a token is not one of ours. It is for the log, not for the one who sent it.
 pub(super) enum Flaw {
     /// Signed with a key that is not known here, or not yet.
-    Key(String),
+    UnknownKey,
     Other(String),
 }
 
 /// What a token of this authority says, be it expired or not.
 pub(super) fn read(authority: &Authority, ring: &[Key], token: &str) -> Result<Claims, Flaw> {
     let other = |error: jsonwebtoken::errors::Error| Flaw::Other(error.to_string());
-    let header = decode_header(token).map_err(other)?;
+    // What a stranger wrote is not repeated, not even in the log.
+    let foreign = |why: &str| Flaw::Other(why.to_owned());
+    let header = decode_header(token).map_err(|_| foreign("it has no header that can be read"))?;
     if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(KIND) {
-        return Err(Flaw::Other(format!("it is {:?} {:?}, which no token of this server is", header.alg, header.typ)));
+        return Err(foreign("it is of a kind that no token of this server is"));
     }
-    let named = header.kid.unwrap_or_default();
-    let key = ring.iter().find(|key| key.id == named).ok_or_else(|| Flaw::Key(format!("no key {named:?}")))?;
+    let named = header.kid.filter(|kid| keys::is_name(kid)).ok_or_else(|| foreign("it names no key"))?;
+    let key = ring.iter().find(|key| key.id == named).ok_or(Flaw::UnknownKey)?;
     let mut rules = Validation::new(Algorithm::EdDSA);
     rules.set_audience(&[&authority.audience]);
     rules.set_issuer(&[&authority.issuer]);

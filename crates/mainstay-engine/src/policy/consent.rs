@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use mainstay_core::{
-    AnswerAction, Caller, Context, Effect, Error, Kind, Question, Result, Scope, ToolInfo, iso8601, new_id,
+    AnswerAction, Caller, Context, Effect, Error, Kind, Principal, Question, Result, Scope, ToolInfo, iso8601, new_id,
 };
-use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, NewConsent, Taken};
+use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, Filed, NewConsent, Taken};
 use serde_json::{Value, json};
 
 use crate::consents::{CONSENT_PATH, ConsentRefusal, about};
+use crate::policy::waiting::Waiting;
 use crate::settings::ConsentSettings;
 use crate::{Decider, Engine, digest, shown};
 
@@ -22,6 +23,7 @@ pub(crate) struct ConsentPolicy {
     settings: ConsentSettings,
     /// Changes with the rules: an approval given under other rules is not good under these.
     version: String,
+    waiting: Waiting,
 }
 
 /// What is to be approved.
@@ -47,7 +49,7 @@ enum Heard {
 impl ConsentPolicy {
     pub(crate) fn new(settings: ConsentSettings) -> Self {
         let rules = json!([settings.required_for, settings.required_for_tools, settings.required_for_words]);
-        Self { version: digest::of(&rules), settings }
+        Self { version: digest::of(&rules), settings, waiting: Waiting::default() }
     }
 
     pub(crate) fn needed(&self, tool: Option<&ToolInfo>, effect: Effect) -> bool {
@@ -83,6 +85,15 @@ impl ConsentPolicy {
         Ok(())
     }
 
+    /// Whether a program may say it for a person, who need not have seen what is asked. Where nobody needs a token, whoever
+    /// asked with one could leave it off and approve its own request.
+    pub(crate) fn may_decide_unseen(caller: &Caller, requested_by: &str) -> Result<(), String> {
+        if caller.principal.is_local() && !Principal::from_stored(requested_by).is_local() {
+            return Err("This was asked for with a token, so a program without one does not decide on it. Open the page of the request in a browser, use `mainstay consent approve` or `mainstay consent deny`, or send a token that has the scope \"consent\".".into());
+        }
+        Ok(())
+    }
+
     /// Uses up an approval of exactly this call, asking for one if there is none.
     pub(crate) async fn obtain(&self, engine: &Engine, context: &Context, wish: &Wish<'_>) -> Result<()> {
         let binding = Binding {
@@ -95,10 +106,9 @@ impl ConsentPolicy {
             return Ok(());
         }
         let consent = self.file(engine, context, wish, binding.clone()).await?;
-        match self.ask(engine, context, &consent).await? {
-            Heard::AtThePage => self.decided(engine, context, &consent).await?,
+        match self.hear(engine, context, &consent).await? {
             Heard::Said(action) => self.obey(engine, context, &consent, action).await?,
-            Heard::Nothing => {}
+            Heard::AtThePage | Heard::Nothing => {}
         }
         // Whoever decided first decided; only the stored state counts.
         if self.take(engine, context, &binding).await? { Ok(()) } else { Err(required(engine, wish, &consent)) }
@@ -122,7 +132,7 @@ impl ConsentPolicy {
     async fn file(&self, engine: &Engine, context: &Context, wish: &Wish<'_>, binding: Binding) -> Result<Consent> {
         let now = context.clock.now_ms();
         let life = i64::try_from(self.life().as_millis()).unwrap_or(i64::MAX);
-        let arguments = shown::full(wish.args);
+        let arguments = shown::full(wish.args)?;
         let request = NewConsent {
             id: new_id(),
             binding,
@@ -137,7 +147,10 @@ impl ConsentPolicy {
             expires_ms: now.saturating_add(life),
         };
         let id = request.id.clone();
-        let consent = engine.store().consents().request(request).await?;
+        let consent = match engine.store().consents().request(request).await? {
+            Filed::Waiting(consent) => *consent,
+            Filed::TooMany { most } => return Err(too_many(most)),
+        };
         if consent.id == id {
             record(engine, context, &consent, "asked").await?;
         }
@@ -148,11 +161,29 @@ impl ConsentPolicy {
         Duration::from_secs(60 * u64::from(self.settings.minutes))
     }
 
+    /// Asks, and waits for as long as a call may take: it holds a place that others need, so nobody has many of them
+    /// wait. Whoever does not hear in time makes the call again when it has been decided.
+    async fn hear(&self, engine: &Engine, context: &Context, consent: &Consent) -> Result<Heard> {
+        let Some(_seat) = self.waiting.sit(&context.caller.principal) else { return Ok(Heard::Nothing) };
+        let patience = Duration::from_secs(engine.settings().deadline_seconds).min(self.life());
+        let hearing = async {
+            let heard = self.ask(engine, context, consent).await?;
+            if matches!(heard, Heard::AtThePage) {
+                decided(engine, consent).await?;
+            }
+            Ok(heard)
+        };
+        match engine.within(context, patience, hearing).await.flatten() {
+            Err(error) if error.kind == Kind::TimedOut => Ok(Heard::Nothing),
+            heard => heard,
+        }
+    }
+
     /// Sends the person to the page if the client can, asks by a form if its answer counts.
     async fn ask(&self, engine: &Engine, context: &Context, consent: &Consent) -> Result<Heard> {
         if let Some(url) = page(engine, &consent.id) {
             let question = Question::Page { message: consent.summary.clone(), url, id: consent.id.clone() };
-            match self.put(engine, context, &format!("{CONSENT_KEY}page-{}", consent.id), question).await? {
+            match put(context, &format!("{CONSENT_KEY}page-{}", consent.id), question).await? {
                 Some(AnswerAction::Accept) => return Ok(Heard::AtThePage),
                 // Not to open a page is not to decide.
                 Some(AnswerAction::Decline | AnswerAction::Cancel) => return Ok(Heard::Nothing),
@@ -164,23 +195,8 @@ impl ConsentPolicy {
         }
         let message = format!("{}\n{}", consent.summary, consent.arguments);
         let question = Question::Form { message, schema: json!({"type": "object", "properties": {}}) };
-        let answer = self.put(engine, context, &format!("{CONSENT_KEY}{}", consent.id), question).await?;
+        let answer = put(context, &format!("{CONSENT_KEY}{}", consent.id), question).await?;
         Ok(answer.map_or(Heard::Nothing, Heard::Said))
-    }
-
-    /// Nothing if the client cannot be asked this, or nobody answered in time.
-    async fn put(
-        &self,
-        engine: &Engine,
-        context: &Context,
-        key: &str,
-        question: Question,
-    ) -> Result<Option<AnswerAction>> {
-        match engine.within(context, self.life(), context.ask(key, question)).await.flatten() {
-            Ok(answer) => Ok(Some(answer.action)),
-            Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     async fn obey(&self, engine: &Engine, context: &Context, consent: &Consent, action: AnswerAction) -> Result<()> {
@@ -195,21 +211,23 @@ impl ConsentPolicy {
             Ok(_) | Err(_) => Ok(()),
         }
     }
+}
 
-    /// Waits while the person is at the page, as long as a call may take.
-    async fn decided(&self, engine: &Engine, context: &Context, consent: &Consent) -> Result<()> {
-        let looking = async {
-            loop {
-                match engine.store().consents().find(&consent.id).await? {
-                    Some(found) if found.state == ConsentState::Pending => tokio::time::sleep(LOOK).await,
-                    Some(_) | None => return Ok(()),
-                }
-            }
-        };
-        let patience = Duration::from_secs(engine.settings().deadline_seconds).min(self.life());
-        match engine.within(context, patience, looking).await.flatten() {
-            Err(error) if error.kind == Kind::TimedOut => Ok(()),
-            other => other,
+/// Nothing if the client cannot be asked this.
+async fn put(context: &Context, key: &str, question: Question) -> Result<Option<AnswerAction>> {
+    match context.ask(key, question).await {
+        Ok(answer) => Ok(Some(answer.action)),
+        Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Waits while the person is at the page.
+async fn decided(engine: &Engine, consent: &Consent) -> Result<()> {
+    loop {
+        match engine.store().consents().find(&consent.id).await? {
+            Some(found) if found.state == ConsentState::Pending => tokio::time::sleep(LOOK).await,
+            Some(_) | None => return Ok(()),
         }
     }
 }
@@ -243,6 +261,16 @@ fn required(engine: &Engine, wish: &Wish<'_>, consent: &Consent) -> Error {
         "operation": wish.shown,
         "expires_at": iso8601(consent.expires_ms),
     }))
+}
+
+fn too_many(most: u32) -> Error {
+    Error::new(
+        Kind::RateLimited,
+        format!(
+            "{most} requests of yours wait for a person already, and no more are taken. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
+        ),
+    )
+    .with_data(json!({ "pending": most }))
 }
 
 fn denied(id: &str) -> Error {

@@ -5,6 +5,8 @@ pub(crate) mod idempotency;
 pub(crate) mod rate;
 pub(crate) mod record;
 pub(crate) mod scope;
+pub(crate) mod waiting;
+mod window;
 
 use mainstay_core::{Caller, Result, Scope};
 

@@ -1,23 +1,24 @@
 //! How often may this client call?
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota as Bucket, RateLimiter};
 use mainstay_core::{Caller, Error, Kind, Principal, Result};
 use serde_json::json;
 
+use super::window::Window;
+use crate::neighbourhood;
 use crate::settings::{Quota, RateSettings};
 
 /// Whose share a call is taken from. The principal alone: neither a new session, nor another address, nor a forged
 /// header makes a new client.
 type Client = Principal;
 
-/// Whose share of a dialect's limit: where nobody has to say who they are, the address they connect from tells them
+/// Whose share of a dialect's limit: where nobody has to say who they are, the neighbourhood they connect from tells them
 /// apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Visitor {
@@ -27,19 +28,29 @@ enum Visitor {
 
 impl Visitor {
     fn of(caller: &Caller) -> Self {
-        if caller.principal == Principal::local() { Self::At(caller.ip) } else { Self::Known(caller.principal.clone()) }
+        if caller.principal.is_local() {
+            Self::At(caller.ip.map(neighbourhood::of))
+        } else {
+            Self::Known(caller.principal.clone())
+        }
     }
 }
 
-struct Limit<K: Hash + Eq + Clone = Client> {
+struct Limit {
     quota: Quota,
-    buckets: DefaultKeyedRateLimiter<K>,
+    buckets: DefaultKeyedRateLimiter<Client>,
+}
+
+/// A contract's limit, kept to the letter.
+struct Strict {
+    quota: Quota,
+    calls: Window<Visitor>,
 }
 
 pub(crate) struct RateLimits {
     per_client: Option<Limit>,
     per_tool: HashMap<String, Limit>,
-    per_dialect: BTreeMap<&'static str, Limit<Visitor>>,
+    per_dialect: BTreeMap<&'static str, Strict>,
     clock: DefaultClock,
 }
 
@@ -48,14 +59,14 @@ impl RateLimits {
         Self {
             per_client: settings.per_client.map(Limit::new),
             per_tool: settings.per_tool.iter().map(|(tool, quota)| (tool.clone(), Limit::new(*quota))).collect(),
-            per_dialect: BTreeMap::from([("agents", Limit::new(settings.agents))]),
+            per_dialect: BTreeMap::from([("agents", Strict::new(settings.agents))]),
             clock: DefaultClock::default(),
         }
     }
 
     pub(crate) fn admit(&self, caller: &Caller, tool: &str, dialect: Option<&str>) -> Result<()> {
         if let Some(limit) = dialect.and_then(|dialect| self.per_dialect.get(dialect)) {
-            limit.admit(&Visitor::of(caller), &self.clock)?;
+            limit.admit(caller)?;
         }
         let limits = self.per_client.iter().chain(self.per_tool.get(tool));
         limits.into_iter().try_for_each(|limit| limit.admit(&caller.principal, &self.clock))
@@ -66,11 +77,21 @@ impl RateLimits {
         for limit in self.per_client.iter().chain(self.per_tool.values()) {
             limit.buckets.retain_recent();
         }
-        self.per_dialect.values().for_each(|limit| limit.buckets.retain_recent());
+        self.per_dialect.values().for_each(|limit| limit.calls.sweep(Instant::now()));
     }
 }
 
-impl<K: Hash + Eq + Clone> Limit<K> {
+impl Strict {
+    fn new(quota: Quota) -> Self {
+        Self { quota, calls: Window::new(quota.calls, Duration::from_secs(u64::from(quota.seconds.max(1)))) }
+    }
+
+    fn admit(&self, caller: &Caller) -> Result<()> {
+        self.calls.admit(&Visitor::of(caller), Instant::now()).map_err(|wait| refusal(self.quota, wait))
+    }
+}
+
+impl Limit {
     fn new(quota: Quota) -> Self {
         let calls = NonZeroU32::new(quota.calls).unwrap_or(NonZeroU32::MIN);
         let each = Duration::from_secs(u64::from(quota.seconds.max(1))) / calls.get();
@@ -78,7 +99,7 @@ impl<K: Hash + Eq + Clone> Limit<K> {
         Self { quota, buckets: RateLimiter::keyed(bucket) }
     }
 
-    fn admit(&self, client: &K, clock: &DefaultClock) -> Result<()> {
+    fn admit(&self, client: &Client, clock: &DefaultClock) -> Result<()> {
         self.buckets.check_key(client).map_err(|wait| refusal(self.quota, wait.wait_time_from(clock.now())))
     }
 }
@@ -138,10 +159,13 @@ mod tests {
             RateLimits::new(&RateSettings { agents: Quota { calls: 2, seconds: 60 }, ..RateSettings::default() });
         let from = |ip: &str| Caller::local(Some(ip.parse().unwrap()));
         let alice = |ip: &str| Caller { principal: Principal::new("https://issuer", "alice"), ..from(ip) };
-        for caller in [from("127.0.0.1"), from("::1"), alice("127.0.0.1")] {
+        for caller in [from("127.0.0.1"), from("2001:db8::1"), alice("127.0.0.1")] {
             assert!((0..2).all(|_| limits.admit(&caller, "any", Some("agents")).is_ok()));
             assert!(limits.admit(&caller, "any", Some("agents")).is_err());
             assert!(limits.admit(&caller, "any", None).is_ok(), "other dialects do not share it");
+        }
+        for same in ["127.0.0.2", "::1", "::ffff:127.0.0.1", "2001:db8::2"] {
+            assert!(limits.admit(&from(same), "any", Some("agents")).is_err(), "{same}");
         }
         assert!(limits.admit(&alice("10.0.0.9"), "any", Some("agents")).is_err(), "another address is the same person");
     }

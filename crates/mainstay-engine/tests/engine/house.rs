@@ -50,7 +50,12 @@ impl House {
         self.engine.call(Call::tool(tool, args, Arc::new(caller.clone())), &self.engine.lane()).await
     }
 
-    pub(crate) async fn call_with(&self, caller: &Caller, sink: &Arc<Person>, args: Value) -> Result<Outcome> {
+    pub(crate) async fn call_with(
+        &self,
+        caller: &Caller,
+        sink: &Arc<impl Sink + 'static>,
+        args: Value,
+    ) -> Result<Outcome> {
         let mut call = Call::tool("test_wipe", args, Arc::new(caller.clone()));
         call.sink = sink.clone();
         self.engine.call(call, &self.engine.lane()).await

@@ -4,4 +4,5 @@
 mod consent;
 mod feed;
 mod house;
+mod patience;
 mod rules;

@@ -43,6 +43,7 @@ pub use ending::{Ending, Signal};
 pub(crate) use limits::most_open_files;
 pub use output::{HeadTail, Pieces, Text, whole_end};
 pub use protections::Protections;
+pub(crate) use reach::reached;
 pub use run::{Finished, Listener};
 pub use sandbox::Sandbox;
 pub use settings::{ExecSettings, Network, SandboxMode, SessionSettings, Shell};

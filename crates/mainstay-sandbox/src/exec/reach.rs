@@ -137,6 +137,11 @@ pub(crate) struct Reach {
     pub(crate) variables: BTreeMap<String, String>,
 }
 
+/// The true paths of all that commands may reach.
+pub(crate) fn reached(workspace: &Workspace, settings: &ExecSettings) -> Vec<PathBuf> {
+    Reach::of(workspace, settings).grants.into_iter().map(|grant| grant.path).collect()
+}
+
 impl Reach {
     pub(crate) fn of(workspace: &Workspace, settings: &ExecSettings) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());

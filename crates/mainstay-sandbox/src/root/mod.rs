@@ -3,6 +3,7 @@
 
 mod change;
 mod dir;
+mod exposure;
 mod fault;
 mod file;
 mod journal;
@@ -57,10 +58,6 @@ pub struct Workspace {
 #[derive(Debug, Clone)]
 pub(crate) struct Closed {
     pub(crate) path: PathBuf,
-    #[cfg_attr(
-        any(not(target_os = "linux"), mainstay_elsewhere),
-        expect(dead_code, reason = "nothing is hidden from commands there")
-    )]
     identity: Identity,
 }
 

@@ -2,11 +2,14 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures::StreamExt as _;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay_core::{Caller, Error, Scope};
@@ -34,10 +37,19 @@ enum Keeper {
     External(Verifier),
 }
 
+/// How often the token of a connection that stays open is looked at again.
+pub(crate) const RECHECK: Duration = Duration::from_secs(5);
+
+/// What a proxy puts into the requests it passes on.
+const PASSED_ON: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+
 /// Why a request has no caller.
 pub(crate) enum Stranger {
     /// It brought nothing.
     Silent,
+    /// It brought nothing where nobody needs to, but somebody else passed it on: whoever is behind a proxy is not at this
+    /// machine, although the connection is.
+    PassedOn,
     /// What it brought is no good; why is for the log.
     Refused(String),
     /// It cannot be found out now.
@@ -122,6 +134,11 @@ impl Doors {
     pub(crate) fn refuse(&self, stranger: Stranger, peer: SocketAddr) -> Response {
         let error = match stranger {
             Stranger::Silent => "",
+            Stranger::PassedOn => {
+                let told = "This request came through a proxy (Forwarded, X-Forwarded-For, X-Real-IP or Via), and without [server.auth] only those at this machine may call. Set server.auth to serve others.";
+                return (StatusCode::FORBIDDEN, Json(json!({"error": "forbidden", "error_description": told})))
+                    .into_response();
+            }
             Stranger::Refused(reason) => {
                 tracing::info!(%reason, %peer, "a token was refused");
                 "error=\"invalid_token\""
@@ -148,12 +165,24 @@ impl Doors {
 }
 
 impl Doors {
+    /// The same response; if it is a stream, it ends when the token it was asked for with is good no more.
+    pub(crate) fn for_as_long_as(&self, token: Option<String>, response: Response) -> Response {
+        let (Some(token), true) = (token, is_stream(&response)) else { return response };
+        let doors = self.clone();
+        let ended = async move {
+            while doors.still_good(Some(&token)).await {
+                tokio::time::sleep(RECHECK).await;
+            }
+        };
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(ended))))
+    }
+
     /// Whether a connection that was let in with this token would be let in again.
     pub(crate) async fn still_good(&self, token: Option<&str>) -> bool {
         match self.caller(token, None).await {
             // What cannot be found out now is asked again.
             Ok(_) | Err(Stranger::Unknown(_)) => true,
-            Err(Stranger::Silent | Stranger::Refused(_)) => false,
+            Err(Stranger::Silent | Stranger::PassedOn | Stranger::Refused(_)) => false,
         }
     }
 }
@@ -164,6 +193,9 @@ pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, n
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let caller = match bearer(request.headers()) {
+        Ok(None) if doors.are_open() && PASSED_ON.iter().any(|name| request.headers().contains_key(*name)) => {
+            Err(Stranger::PassedOn)
+        }
         Ok(token) => doors.caller(token, Some(connection.peer.ip())).await,
         Err(stranger) => Err(stranger),
     };

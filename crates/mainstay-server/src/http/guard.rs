@@ -1,5 +1,6 @@
 //! Is this request really meant for this server? A web page the person happens to have open can send requests to any
-//! port of their machine, under any name that resolves to it; it cannot forge the Host and Origin headers.
+//! port of their machine, under any name that resolves to it; it cannot forge the Host and Origin headers, nor those in
+//! which a browser says what a request is for.
 
 use std::net::SocketAddr;
 
@@ -87,6 +88,9 @@ impl Guard {
             );
         }
         match one(headers, ORIGIN)? {
+            None if is_fetched_elsewhere(headers)? => {
+                Err("pages of other sites may not fetch from this server, not even where their browser names no Origin")
+            }
             None => Ok(None),
             Some(from) if origin(from).is_some_and(|from| self.origins.contains(&from)) => {
                 Ok(headers.get(ORIGIN).cloned())
@@ -116,6 +120,13 @@ pub(crate) fn one(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option
     value.to_str().map(Some).map_err(|_| "a header that decides who may call is not readable")
 }
 
+/// Whether a browser sends this for a page of another site, other than to go to where a link leads: an image, a script.
+/// No Origin comes with these.
+fn is_fetched_elsewhere(headers: &HeaderMap) -> Result<bool, &'static str> {
+    let elsewhere = one(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    Ok(elsewhere && one(headers, "sec-fetch-mode")? != Some("navigate"))
+}
+
 fn bracketed(address: SocketAddr) -> String {
     match address {
         SocketAddr::V4(v4) => v4.ip().to_string(),
@@ -143,6 +154,10 @@ mod tests {
     use super::*;
 
     fn judge(hosts: &[&str], origins: &[&str]) -> bool {
+        judge_with(hosts, origins, &[])
+    }
+
+    fn judge_with(hosts: &[&str], origins: &[&str], more: &[(&'static str, &str)]) -> bool {
         let settings = ServerSettings {
             allowed_hosts: vec!["box.example".into(), "other.example:9000".into()],
             allowed_origins: vec!["https://app.example".into()],
@@ -155,6 +170,9 @@ mod tests {
         }
         for origin in origins {
             headers.append(ORIGIN, origin.parse().unwrap());
+        }
+        for (name, value) in more {
+            headers.append(*name, value.parse().unwrap());
         }
         guard.judge(&Uri::from_static("/mcp"), &headers).is_ok()
     }
@@ -202,6 +220,21 @@ mod tests {
         }
         assert!(!judge(&[], &[]));
         assert!(!judge(&["localhost:8099", "localhost:8099"], &[]));
+    }
+
+    #[test]
+    fn what_a_page_of_another_site_fetches_is_refused_and_a_link_from_one_is_followed() {
+        let fetched =
+            |site, mode| judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", site), ("sec-fetch-mode", mode)]);
+        for mode in ["no-cors", "cors", "same-origin", "websocket", ""] {
+            assert!(!fetched("cross-site", mode) && !fetched("same-site", mode), "{mode}");
+            assert!(fetched("same-origin", mode) && fetched("none", mode), "{mode}");
+        }
+        assert!(fetched("cross-site", "navigate") && fetched("same-site", "navigate"));
+        assert!(!judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", "cross-site")]));
+        assert!(!judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", "none"), ("sec-fetch-site", "none")]));
+        let allowed = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")];
+        assert!(judge_with(&["localhost:8099"], &["https://app.example"], &allowed));
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! What an operator's tools ask: is it alive, and how is it doing?
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::{StatusCode, header};
 use mainstay_engine::Engine;
 use serde_json::json;
+
+use super::auth::insufficient_scope;
+use crate::mcp::Origin;
 
 pub(crate) async fn health(State(engine): State<Engine>) -> Response {
     let uptime = engine.uptime().as_secs();
@@ -19,7 +22,15 @@ pub(crate) async fn health(State(engine): State<Engine>) -> Response {
     }
 }
 
-pub(crate) async fn metrics(State(engine): State<Engine>) -> Response {
+/// For those who may read: it tells what is called here, and how often.
+pub(crate) async fn metrics(State(engine): State<Engine>, Extension(origin): Extension<Origin>) -> Response {
+    if let Err(error) = engine.admit_reader(&origin.caller) {
+        let body = Json(json!({"error": error.public}));
+        return match insufficient_scope(&error) {
+            Some((status, challenge)) => (status, challenge, body).into_response(),
+            None => (StatusCode::FORBIDDEN, body).into_response(),
+        };
+    }
     match engine.render_metrics() {
         Ok(text) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
             .into_response(),

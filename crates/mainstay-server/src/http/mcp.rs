@@ -13,7 +13,8 @@ use mainstay_core::CancellationToken;
 use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::{auth, body};
+use super::auth::{self, Doors};
+use super::body;
 use crate::mcp::{CALLER, Handler, Kept, Origin, Plain, Sessions, Shared};
 use crate::{Lacking, ServerSettings};
 
@@ -24,10 +25,11 @@ pub(crate) struct Endpoint {
     service: StreamableHttpService<Handler, Sessions>,
     sessions: Arc<Sessions>,
     message_bytes: usize,
+    doors: Doors,
 }
 
 impl Endpoint {
-    pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, open: CancellationToken) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, doors: Doors, open: CancellationToken) -> Self {
         let idle = Duration::from_secs(settings.session_idle_seconds);
         let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
         watch_idle(&sessions, open.clone());
@@ -42,13 +44,15 @@ impl Endpoint {
         let handler = shared.clone();
         let service =
             StreamableHttpService::new(move || Ok(Handler::over_http(handler.clone())), sessions.clone(), config);
-        Self { shared, service, sessions, message_bytes: settings.message_bytes }
+        Self { shared, service, sessions, message_bytes: settings.message_bytes, doors }
     }
 
     async fn answer(&self, mut request: Request) -> Response {
         let lacking = Lacking::default();
         request.extensions_mut().insert(lacking.clone());
-        auth::with_scope_said(&lacking, self.serve(request, &lacking).await)
+        let token = auth::bearer(request.headers()).ok().flatten().map(str::to_owned);
+        let response = auth::with_scope_said(&lacking, self.serve(request, &lacking).await);
+        self.doors.for_as_long_as(token, response)
     }
 
     async fn serve(&self, request: Request, lacking: &Lacking) -> Response {

@@ -101,8 +101,8 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
         let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
         Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
     };
-    let standard =
-        Arc::new(mcp::Endpoint::new(Arc::new(Shared::new(engine.clone(), about)), settings, lines.open.clone()));
+    let shared = Arc::new(Shared::new(engine.clone(), about));
+    let standard = Arc::new(mcp::Endpoint::new(shared, settings, doors.clone(), lines.open.clone()));
     let origin = origin(address, settings);
     let cookies = consent::Cookies::of(origin.as_deref());
     if let Some(origin) = origin {

@@ -34,6 +34,12 @@ const PAGE: usize = 100;
 /// How long a client may keep a list before it asks again; changes are announced besides.
 const LIST_TTL_MS: u64 = 30_000;
 
+/// The longest name of a resource that is watched, in bytes: a session keeps many.
+const LONGEST_WATCHED: usize = 16 * 1024;
+
+/// The most a client may say of itself, in bytes: it is kept for as long as its session.
+const LONGEST_GREETING: usize = 64 * 1024;
+
 type Context = RequestContext<RoleServer>;
 
 /// One connection's side of the protocol: a session, a stdio stream, or a single stateless request.
@@ -150,6 +156,13 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: Context,
     ) -> Result<InitializeResult, ErrorData> {
+        let caller = self.origin(&context)?.caller;
+        self.shared.engine.admit_listing(&caller, "initialize").map_err(encode::protocol_error)?;
+        let long = serde_json::to_vec(&request).map_or(usize::MAX, |said| said.len());
+        if long > LONGEST_GREETING {
+            let told = format!("The params of initialize have {long} bytes; at most {LONGEST_GREETING} are taken.");
+            return Err(ErrorData::invalid_params(told, None));
+        }
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
@@ -333,7 +346,11 @@ impl ServerHandler for Handler {
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
-        self.reader(&context)?;
+        self.lister(&context, "resources/subscribe")?;
+        if request.uri.len() > LONGEST_WATCHED {
+            let told = format!("The uri has {} bytes; at most {LONGEST_WATCHED} can be watched.", request.uri.len());
+            return Err(ErrorData::invalid_params(told, None));
+        }
         if self.shared.engine.registry().shelf(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
         }

@@ -22,6 +22,9 @@ tokio::task_local! {
     pub(crate) static CALLER: Arc<Caller>;
 }
 
+/// One principal's share of the sessions in memory is one of so many.
+const SHARES: usize = 10;
+
 const KEPT: Duration = Duration::from_hours(24);
 
 /// Goes with a message that has come in through a session of its sender's. The header alone says nothing: the stateless
@@ -88,16 +91,33 @@ impl Sessions {
         }
     }
 
-    /// Makes room for one more by letting go of the one unused for longest.
-    async fn make_room(&self) {
-        while self.owners.len() >= self.limit {
-            let used = |held: &Held| *held.used.lock().unwrap_or_else(PoisonError::into_inner);
-            let oldest = self.owners.iter().min_by_key(|held| used(held)).map(|held| held.key().clone());
-            match oldest {
-                Some(id) => self.let_go(&id).await,
-                None => return,
+    /// Makes room for one more of this principal's by letting go of those unused for longest: its own where it has its
+    /// share, else whosever they are.
+    async fn make_room(&self, principal: &Principal) {
+        // Without tokens everybody is one principal, whose share is all there is.
+        let share = if principal.is_local() { self.limit } else { (self.limit / SHARES).max(1) };
+        while let Some(id) = self.oldest(share, |held| held.principal == *principal) {
+            self.let_go(&id).await;
+        }
+        while let Some(id) = self.oldest(self.limit, |_| true) {
+            self.let_go(&id).await;
+        }
+    }
+
+    /// The one unused for longest of these, if there are as many as there may be.
+    fn oldest(&self, limit: usize, counts: impl Fn(&Held) -> bool) -> Option<SessionId> {
+        if self.owners.len() < limit {
+            return None;
+        }
+        let (mut count, mut oldest) = (0, None);
+        for held in self.owners.iter().filter(|held| counts(held)) {
+            let used = *held.used.lock().unwrap_or_else(PoisonError::into_inner);
+            count += 1;
+            if oldest.as_ref().is_none_or(|(since, _)| used < *since) {
+                oldest = Some((used, held.key().clone()));
             }
         }
+        oldest.filter(|_| count >= limit).map(|(_, id)| id)
     }
 
     /// Ends a session of this caller's, in memory and in the store; false if it has none of this id.
@@ -114,7 +134,7 @@ impl Sessions {
     /// Gives a new or restored session to the one who asks for it.
     async fn admit(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
         let held = Held { principal: principal()?, used: Mutex::new(Instant::now()) };
-        self.make_room().await;
+        self.make_room(&held.principal).await;
         let outcome = self.local.restore_session(id.clone()).await?;
         if matches!(outcome, RestoreOutcome::Restored(_)) {
             self.owners.insert(id, held);

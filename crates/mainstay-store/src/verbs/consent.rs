@@ -3,7 +3,10 @@ use mainstay_core::BoxFuture;
 use crate::sql::{Conn, Row};
 use crate::store::Inner;
 use crate::writer::Deed;
-use crate::{Binding, Consent, ConsentState, Consents, Decision, NewConsent, Result, Ruling, StoreError, Taken};
+use crate::{Binding, Consent, ConsentState, Consents, Decision, Filed, NewConsent, Result, Ruling, StoreError, Taken};
+
+/// Requests of one principal that wait at once: a person has to be able to look through them.
+const MOST_PENDING: u32 = 50;
 
 /// The columns of a consent, in the order [`consent`] reads them.
 macro_rules! select_consent {
@@ -27,6 +30,7 @@ const OPEN_OR_DENIED: &str = select_consent!(
     "WHERE principal = $1 AND target = $2 AND args_digest = $3 AND policy = $4 \
      AND state IN ('pending', 'denied') AND expires_ms > $5 ORDER BY state DESC, created_ms DESC LIMIT 1"
 );
+const PENDING_OF: &str = "SELECT COUNT(*) FROM consent WHERE principal = $1 AND state = 'pending' AND expires_ms > $2";
 const FILE: &str = "INSERT INTO consent \
      (id, principal, target, args_digest, policy, summary, state, created_ms, expires_ms, arguments) \
      VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9) ON CONFLICT DO NOTHING";
@@ -38,13 +42,20 @@ const USE_UP: &str = "UPDATE consent SET state = 'used' WHERE id = \
 
 /// Gives none if the id is taken.
 impl Deed for NewConsent {
-    type Given = Option<Consent>;
+    type Given = Option<Filed>;
 
-    async fn run(&self, db: &mut Conn<'_>) -> Result<Option<Consent>> {
+    async fn run(&self, db: &mut Conn<'_>) -> Result<Option<Filed>> {
         let Binding { principal, target, args_digest, policy } = &self.binding;
         let like = [principal.into(), target.into(), args_digest.into(), policy.into(), self.now_ms.into()];
         if let Some(row) = db.row(PENDING_LIKE, &like).await? {
-            return consent(&row).map(Some);
+            return Ok(Some(Filed::Waiting(Box::new(consent(&row)?))));
+        }
+        let pending = match db.row(PENDING_OF, &[principal.into(), self.now_ms.into()]).await? {
+            Some(row) => row.int(0)?,
+            None => 0,
+        };
+        if pending >= i64::from(MOST_PENDING) {
+            return Ok(Some(Filed::TooMany { most: MOST_PENDING }));
         }
         let values = [
             (&self.id).into(),
@@ -60,7 +71,7 @@ impl Deed for NewConsent {
         if db.run(FILE, &values).await? == 0 {
             return Ok(None);
         }
-        Ok(Some(Consent {
+        Ok(Some(Filed::Waiting(Box::new(Consent {
             id: self.id.clone(),
             binding: self.binding.clone(),
             summary: self.summary.clone(),
@@ -70,7 +81,7 @@ impl Deed for NewConsent {
             reason: None,
             created_ms: self.now_ms,
             expires_ms: self.expires_ms,
-        }))
+        }))))
     }
 }
 
@@ -119,7 +130,7 @@ impl Deed for Take {
 }
 
 impl Consents for Inner {
-    fn request(&self, consent: NewConsent) -> BoxFuture<'_, Result<Consent>> {
+    fn request(&self, consent: NewConsent) -> BoxFuture<'_, Result<Filed>> {
         Box::pin(async move {
             let filed = self.writer.perform(consent).await?;
             filed.ok_or_else(|| StoreError::failed("a consent request with this id exists already"))

@@ -17,7 +17,6 @@ const REFRESH: &str = "SELECT family, client, subject, scopes, expires_ms, spent
      WHERE hash = $1 AND client = $2";
 const SUCCEED: &str = "INSERT INTO oauth_refresh (hash, family, client, subject, scopes, created_ms, expires_ms) \
      SELECT $2, family, client, subject, scopes, $3, $4 FROM oauth_refresh WHERE hash = $1 ON CONFLICT DO NOTHING";
-const REVOKE_FAMILY: &str = "UPDATE oauth_refresh SET revoked = 1 WHERE family = $1";
 const REVOKE_ACCESS: &str = "INSERT INTO oauth_revoked (jti, expires_ms) VALUES ($1, $2) \
      ON CONFLICT (jti) DO UPDATE SET expires_ms = excluded.expires_ms \
      WHERE oauth_revoked.expires_ms < excluded.expires_ms";
@@ -33,6 +32,21 @@ impl Deed for DisableClient {
         let id = [(&self.id).into()];
         db.run("UPDATE oauth_refresh SET revoked = 1 WHERE client = $1", &id).await?;
         Ok(db.run("UPDATE oauth_client SET disabled = 1 WHERE id = $1", &id).await? > 0)
+    }
+}
+
+struct RevokeFamily {
+    family: String,
+    until_ms: i64,
+}
+
+impl Deed for RevokeFamily {
+    type Given = ();
+
+    async fn run(&self, db: &mut Conn<'_>) -> Result<()> {
+        db.run("UPDATE oauth_refresh SET revoked = 1 WHERE family = $1", &[(&self.family).into()]).await?;
+        db.run(REVOKE_ACCESS, &[(&self.family).into(), self.until_ms.into()]).await?;
+        Ok(())
     }
 }
 
@@ -56,7 +70,7 @@ impl Deed for Rotate {
         let (spent, revoked) = (row.int(5)? != 0, row.int(6)? != 0);
         // Before anything else: even a copy that is of no use any more shows that there is one.
         if spent {
-            db.run(REVOKE_FAMILY, &[(&old.family).into()]).await?;
+            RevokeFamily { family: old.family.clone(), until_ms: self.expires_ms }.run(db).await?;
             return Ok(Some(Rotation::Reused { family: old.family }));
         }
         if revoked || old.expires_ms <= self.now_ms {
@@ -166,9 +180,8 @@ impl OAuth for Inner {
         })
     }
 
-    fn revoke_family(&self, family: &str) -> BoxFuture<'_, Result<()>> {
-        let values = vec![family.into()];
-        Box::pin(async move { self.writer.change(REVOKE_FAMILY, values).await.map(drop) })
+    fn revoke_family(&self, family: &str, until_ms: i64) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.writer.perform(RevokeFamily { family: family.to_owned(), until_ms }))
     }
 
     fn revoke_access(&self, jti: &str, expires_ms: i64) -> BoxFuture<'_, Result<()>> {

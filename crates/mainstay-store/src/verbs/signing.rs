@@ -9,11 +9,11 @@ const LIVE: &str = "SELECT id, pkcs8, created_ms, COALESCE(expires_ms, 0) FROM s
      WHERE expires_ms IS NULL OR expires_ms > $1";
 const BEGIN: &str = "INSERT INTO signing_key (id, pkcs8, created_ms) SELECT $1, $2, $3 \
      WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE expires_ms IS NULL)";
-const RETIRE: &str = "UPDATE signing_key SET expires_ms = $1 WHERE expires_ms IS NULL";
+const RETIRE: &str = "UPDATE signing_key SET expires_ms = $1 WHERE expires_ms IS NULL OR expires_ms > $1";
 
 struct Begin {
     key: SigningKey,
-    /// What becomes of the key in use, if it is to make way.
+    /// Until when the keys before it count, if it is to take their place.
     until_ms: Option<i64>,
 }
 

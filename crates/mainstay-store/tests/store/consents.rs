@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use mainstay_store::{Binding, ConsentState, Consents, Decision, NewConsent, Ruling, StoreError, Taken};
+use mainstay_store::{
+    Binding, Consent, ConsentState, Consents, Decision, Filed, NewConsent, Ruling, Store, StoreError, Taken,
+};
 
 use crate::bench::{Bench, at_once};
 
@@ -9,6 +11,7 @@ on_both_engines![
     asking_twice_gives_the_request_that_is_pending,
     an_expired_request_is_not_given_again,
     a_request_id_that_is_taken_is_refused,
+    past_fifty_that_wait_a_principals_next_request_is_not_filed,
     pending_requests_come_oldest_first,
     a_decision_is_recorded_once,
     a_request_that_is_unknown_or_expired_cannot_be_decided,
@@ -41,6 +44,13 @@ fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Ruling {
     Ruling { id: id.into(), by: by.into(), approve, reason: (!approve).then(|| "too much".into()), now_ms }
 }
 
+async fn filed(store: &Store, new: NewConsent) -> Consent {
+    match store.consents().request(new).await.unwrap() {
+        Filed::Waiting(consent) => *consent,
+        Filed::TooMany { most } => panic!("{most} wait"),
+    }
+}
+
 async fn approved(consents: &dyn Consents, id: &str) {
     consents.request(request(id, 10)).await.unwrap();
     assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), Decision::Recorded);
@@ -48,7 +58,7 @@ async fn approved(consents: &dyn Consents, id: &str) {
 
 async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let filed = store.consents().request(request("c1", 10)).await.unwrap();
+    let filed = filed(&store, request("c1", 10)).await;
     assert_eq!(
         (filed.id.as_str(), filed.state, filed.created_ms, filed.expires_ms),
         ("c1", ConsentState::Pending, 10, 1000)
@@ -60,13 +70,13 @@ async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
 
 async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let first = store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().request(request("c2", 11)).await.unwrap(), first);
+    let first = filed(&store, request("c1", 10)).await;
+    assert_eq!(filed(&store, request("c2", 11)).await, first);
     let pending = Taken::Pending { id: "c1".into(), expires_ms: 1000 };
     assert_eq!(store.consents().take(binding(), 12).await.unwrap(), pending);
     let mut other = request("c3", 12);
     other.binding.args_digest = "e".into();
-    assert_eq!(store.consents().request(other).await.unwrap().id, "c3");
+    assert_eq!(filed(&store, other).await.id, "c3");
 }
 
 async fn an_expired_request_is_not_given_again(bench: Arc<Bench>) {
@@ -74,7 +84,7 @@ async fn an_expired_request_is_not_given_again(bench: Arc<Bench>) {
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
     let second = NewConsent { expires_ms: 2000, ..request("c2", 1000) };
-    assert_eq!(store.consents().request(second).await.unwrap().id, "c2");
+    assert_eq!(filed(&store, second).await.id, "c2");
 }
 
 async fn a_request_id_that_is_taken_is_refused(bench: Arc<Bench>) {
@@ -86,6 +96,32 @@ async fn a_request_id_that_is_taken_is_refused(bench: Arc<Bench>) {
     assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
 }
 
+async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    let numbered = |principal: &str, number: usize, now_ms: i64| {
+        let mut new = NewConsent { expires_ms: now_ms + 100, ..request(&format!("{principal}{number}"), now_ms) };
+        (new.binding.principal, new.binding.args_digest) = (principal.into(), number.to_string());
+        new
+    };
+    let at_once = at_once(60, |number| {
+        let (store, new) = (store.clone(), numbered("ann", number, 10));
+        async move { store.consents().request(new).await.unwrap() }
+    });
+    let (waiting, refused): (Vec<_>, Vec<_>) =
+        at_once.await.into_iter().partition(|filed| matches!(filed, Filed::Waiting(_)));
+    assert_eq!((waiting.len(), refused.as_slice()), (50, [const { Filed::TooMany { most: 50 } }; 10].as_slice()));
+    let Filed::Waiting(one) = &waiting[0] else { panic!("{waiting:?}") };
+    assert_eq!(store.consents().find("ann60").await.unwrap(), None);
+    // The same again, somebody else's, and one more after a decision or when the others have expired: all are taken.
+    assert_eq!(filed(&store, NewConsent { binding: one.binding.clone(), ..request("again", 20) }).await, **one);
+    filed(&store, numbered("bob", 1, 20)).await;
+    assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), Decision::Recorded);
+    filed(&store, numbered("ann", 61, 30)).await;
+    let next = store.consents().request(numbered("ann", 62, 40)).await.unwrap();
+    assert_eq!(next, Filed::TooMany { most: 50 });
+    filed(&store, numbered("ann", 63, 110)).await;
+}
+
 async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
     let store = bench.open().await;
     for (id, now_ms, expires_ms) in [("c2", 20, 900), ("c3", 30, 40), ("c1", 10, 900), ("c4", 40, 900)] {
@@ -94,7 +130,7 @@ async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
         store.consents().request(new).await.unwrap();
     }
     store.consents().decide(ruling("c4", "boss", false, 50)).await.unwrap();
-    let ids = |found: Vec<mainstay_store::Consent>| found.into_iter().map(|c| c.id).collect::<Vec<_>>();
+    let ids = |found: Vec<Consent>| found.into_iter().map(|c| c.id).collect::<Vec<_>>();
     assert_eq!(ids(store.consents().pending(40, 10).await.unwrap()), ["c1", "c2"]);
     assert_eq!(ids(store.consents().pending(39, 10).await.unwrap()), ["c1", "c2", "c3"]);
     assert_eq!(ids(store.consents().pending(40, 1).await.unwrap()), ["c1"]);

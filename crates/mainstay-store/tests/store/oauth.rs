@@ -115,6 +115,9 @@ async fn reuse_revokes_the_whole_family(bench: Arc<Bench>) {
     // Even after it would have expired.
     let reused = store.oauth().rotate_refresh("t1", "app", "t9", 150, 300).await.unwrap();
     assert_eq!(reused, Rotation::Reused { family: "f1".into() });
+    assert!(
+        store.oauth().is_access_revoked("f1").await.unwrap() && !store.oauth().is_access_revoked("f2").await.unwrap()
+    );
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 30, 300).await.unwrap(), Rotation::Unknown);
     assert_eq!(store.oauth().rotate_refresh("u1", "app", "u2", 30, 300).await.unwrap(), stood_for("f2", 100));
 }
@@ -123,12 +126,16 @@ async fn an_expired_revoked_or_unknown_token_is_unknown(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
-    store.oauth().revoke_family("f2").await.unwrap();
-    store.oauth().revoke_family("no such family").await.unwrap();
+    store.oauth().revoke_family("f2", 500).await.unwrap();
+    store.oauth().revoke_family("no such family", 500).await.unwrap();
     for (hash, now_ms) in [("t1", 100), ("u1", 20), ("never", 20)] {
         let rotation = store.oauth().rotate_refresh(hash, "app", "x", now_ms, 300).await.unwrap();
         assert_eq!(rotation, Rotation::Unknown, "{hash}");
     }
+    // The access tokens that bear the family's name ended with it.
+    assert!(
+        store.oauth().is_access_revoked("f2").await.unwrap() && !store.oauth().is_access_revoked("f1").await.unwrap()
+    );
 }
 
 async fn another_clients_token_is_unknown_and_stays_good(bench: Arc<Bench>) {

@@ -7,6 +7,7 @@ use crate::bench::{Bench, at_once};
 on_both_engines![
     of_many_replicas_that_begin_at_once_all_use_the_same_key,
     a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten,
+    keys_that_end_at_once_all_do,
     a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays,
 ];
 
@@ -43,6 +44,14 @@ async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(ben
     store.close().await.unwrap();
     let store = bench.open().await;
     assert_eq!(store.signing_keys().live(300).await.unwrap(), [key("c", 30)]);
+}
+
+async fn keys_that_end_at_once_all_do(bench: Arc<Bench>) {
+    let store = bench.open().await;
+    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
+    store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
+    store.signing_keys().rotate(key("c", 30), 30).await.unwrap();
+    assert_eq!(store.signing_keys().live(30).await.unwrap(), [key("c", 30)]);
 }
 
 async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(bench: Arc<Bench>) {

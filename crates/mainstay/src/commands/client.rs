@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mainstay_core::{Scope, Scopes, SystemClock};
-use mainstay_engine::oauth::{Clients, NewClient};
+use mainstay_engine::oauth::{Clients, NewClient, OldKeys};
 use serde_json::{Value, json};
 
 use super::{printable, say};
@@ -25,7 +25,7 @@ pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<Exit
         }
         Client::List { json } => list(&clients, json).await,
         Client::Disable { id } => disable(&clients, &id).await,
-        Client::RotateKey => rotate_key(&clients).await,
+        Client::RotateKey { now } => rotate_key(&clients, if now { OldKeys::End } else { OldKeys::Fade }).await,
     };
     store.close().await?;
     done.map(|()| ExitCode::SUCCESS)
@@ -79,11 +79,13 @@ async fn disable(clients: &Clients, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn rotate_key(clients: &Clients) -> anyhow::Result<()> {
-    let key = clients.rotate_key().await?;
-    say(format_args!(
-        "Tokens are signed with the key {key} from now on; those of the old one are good until they expire."
-    ));
+async fn rotate_key(clients: &Clients, old: OldKeys) -> anyhow::Result<()> {
+    let key = clients.rotate_key(old).await?;
+    let fate = match old {
+        OldKeys::Fade => "those of the old one are good until they expire",
+        OldKeys::End => "those of every older one stop working within seconds",
+    };
+    say(format_args!("Tokens are signed with the key {key} from now on; {fate}."));
     Ok(())
 }
 

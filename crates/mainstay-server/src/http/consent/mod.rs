@@ -14,9 +14,9 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
-use mainstay_core::{Caller, Kind};
+use mainstay_core::{Caller, Error, Kind};
 use mainstay_engine::oauth::Failures;
-use mainstay_engine::{ConsentRefusal, ConsentView, Engine};
+use mainstay_engine::{ConsentRefusal, ConsentView, Engine, Inquiry};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -59,6 +59,11 @@ impl<'a> Visitor<'a> {
     }
 }
 
+const FOREIGN_FORM: &str = "This form does not come from the page of this request, or is too old. Open the page again.";
+
+/// How much of an id that somebody made up is recorded.
+const SHOWN_ID: usize = 64;
+
 /// What somebody says to a request.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -84,10 +89,8 @@ impl Endpoint {
 pub(crate) async fn show(State(endpoint): State<Arc<Endpoint>>, Path(id): Path<String>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     let Some(visitor) = Visitor::of(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    let found = match admitted(&endpoint.engine, &visitor.caller) {
-        Ok(()) => endpoint.engine.find_consent(&visitor.caller, &id).await,
-        Err(refusal) => Err(refusal),
-    };
+    let looked = endpoint.engine.find_consent(&visitor.caller, &id);
+    let found = endpoint.attend(&visitor, "show", &id, looked).await;
     if !wants_page(&parts.headers) {
         return match found {
             Ok(consent) => described(&consent).into_response(),
@@ -108,14 +111,14 @@ pub(crate) async fn decide(
     let (parts, body) = request.into_parts();
     let Some(visitor) = Visitor::of(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
     match kind(&parts.headers).as_str() {
-        "application/json" => endpoint.by_json(&visitor.caller, &id, body).await,
+        "application/json" => endpoint.by_json(&visitor, &id, body).await,
         FORM => endpoint.by_form(&visitor, &id, body).await,
         _ => error(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
     }
 }
 
 impl Endpoint {
-    async fn by_json(&self, caller: &Caller, id: &str, body: Body) -> Response {
+    async fn by_json(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
         let bytes = match read(body).await {
             Ok(bytes) => bytes,
             Err(response) => return *response,
@@ -128,7 +131,11 @@ impl Endpoint {
                 return error(StatusCode::BAD_REQUEST, &format!("{hint}: {reason}."));
             }
         };
-        match self.rule(caller, id, &said).await {
+        let ruling = async {
+            self.engine.admit_unseen_decision(&visitor.caller, id).await?;
+            self.rule(&visitor.caller, id, &said).await
+        };
+        match self.attend(visitor, "decide", id, ruling).await {
             Ok(consent) => {
                 let status = consent.standing.as_str();
                 Json(json!({"success": true, "consent_id": consent.id, "status": status})).into_response()
@@ -152,34 +159,52 @@ impl Endpoint {
             }
         }
         let deed = Deed::Decide { id, by: visitor.caller.principal.as_str() };
-        match self.seal.fits(&self.engine, visitor.headers, deed, csrf.as_deref().unwrap_or_default()).await {
-            Ok(true) => {}
-            Ok(false) => {
-                let told = "This form does not come from the page of this request, or is too old. Open the page again.";
-                return page::refused(StatusCode::FORBIDDEN, told);
+        let ruling = async {
+            if !self.seal.fits(&self.engine, visitor.headers, deed, csrf.as_deref().unwrap_or_default()).await? {
+                return Err(ConsentRefusal::NotAllowed(FOREIGN_FORM.to_owned()));
             }
-            Err(error) => return page::refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
-        }
-        let decision = match decision.as_deref() {
-            Some("approved") => Word::Approved,
-            Some("denied") => Word::Denied,
-            Some(_) | None => return page::refused(StatusCode::BAD_REQUEST, "The form says neither yes nor no."),
+            let decision = match decision.as_deref() {
+                Some("approved") => Word::Approved,
+                Some("denied") => Word::Denied,
+                Some(_) | None => return Err(Error::invalid("The form says neither yes nor no.").into()),
+            };
+            self.rule(&visitor.caller, id, &Said { decision, reason }).await
         };
-        match self.rule(&visitor.caller, id, &Said { decision, reason }).await {
+        match self.attend(visitor, "decide", id, ruling).await {
             Ok(consent) => page::of(self, visitor, &consent).await,
             Err(refusal) => page::refused(status(&refusal), &refusal.to_string()),
         }
     }
 
     async fn rule(&self, caller: &Caller, id: &str, said: &Said) -> Result<ConsentView, ConsentRefusal> {
-        admitted(&self.engine, caller)?;
         self.engine.decide_consent(caller, id, said.decision == Word::Approved, said.reason.as_deref()).await
     }
-}
 
-/// Looking and deciding count against a client's rate like anything else.
-fn admitted(engine: &Engine, caller: &Caller) -> Result<(), ConsentRefusal> {
-    Ok(engine.admit_listing(caller, "consent")?)
+    /// Looking and deciding count against a client's rate like anything else, and whatever comes of it is recorded: who
+    /// tries what is not theirs shall not do so unseen.
+    async fn attend<T>(
+        &self,
+        visitor: &Visitor<'_>,
+        what: &str,
+        id: &str,
+        work: impl Future<Output = Result<T, ConsentRefusal>>,
+    ) -> Result<T, ConsentRefusal> {
+        let id: String = id.chars().take(SHOWN_ID).collect();
+        let mut inquiry = Inquiry::new(format!("consent/{what} {id}"), visitor.caller.clone());
+        inquiry.dialect = Some("agents");
+        let mut ended = None;
+        let recorded = self.engine.attend(inquiry, async {
+            let result = work.await;
+            let told = result.as_ref().map(|_| ()).map_err(ConsentRefusal::error);
+            ended = Some(result);
+            told
+        });
+        match (recorded.await, ended) {
+            (_, Some(result)) => result,
+            (Err(refusal), None) => Err(refusal.into()),
+            (Ok(()), None) => Err(Error::internal("an inquiry ended without a result").into()),
+        }
+    }
 }
 
 async fn read(body: Body) -> Result<Bytes, Box<Response>> {

@@ -219,6 +219,7 @@ impl Endpoint {
         };
         let identity = self.doors.identity(token).await.map_err(|stranger| match stranger {
             Stranger::Silent => no_good("there is none"),
+            Stranger::PassedOn => no_good("it was passed on by a proxy"),
             Stranger::Refused(reason) => no_good(&reason),
             Stranger::Unknown(error) => {
                 tracing::error!(detail = error.detail, "a token could not be looked up");

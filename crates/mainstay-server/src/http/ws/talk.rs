@@ -12,14 +12,12 @@ use tokio::time::{Instant, interval_at, timeout};
 
 use super::Endpoint;
 use super::message::{self, Filter, Said};
+use crate::http::auth::RECHECK;
 
 const PING: Duration = Duration::from_secs(30);
 
 /// A client of which nothing has been heard for so long, not even an answer to a ping, has gone.
 const SILENCE: Duration = Duration::from_secs(90);
-
-/// How often a token is looked at again.
-const RECHECK: Duration = Duration::from_secs(5);
 
 /// How long a reader may take nothing while something is there for it.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -17,9 +17,9 @@ pub(super) const DEEPEST: usize = 256;
 /// How many entries one thread takes at once, at most.
 const BATCH: usize = 64;
 
-/// A directory of few entries is cut into about so many pieces, each of them no smaller than a few: they may be large.
+/// A directory of few entries is cut into about so many pieces, each of them no smaller than this: they may be large.
 const PIECES: usize = 8;
-const FEW: usize = 4;
+const FEW: usize = 16;
 
 const MOST_THREADS: usize = 16;
 
