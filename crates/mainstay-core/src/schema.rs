@@ -72,9 +72,17 @@ impl Problem {
             path: error.instance_path().to_string(),
             rule: error.kind().keyword().to_owned(),
             property: property(error.kind()).map(shorten),
-            reason: shorten(error.to_string()),
+            reason: shorten(reason(error)),
         }
     }
+}
+
+/// In the library's words, which leave out most of what a value could be.
+fn reason(error: &ValidationError<'_>) -> String {
+    if let ValidationErrorKind::Enum { options } = error.kind() {
+        return format!("{} is not one of {options}", error.instance());
+    }
+    error.to_string()
 }
 
 fn property(kind: &ValidationErrorKind) -> Option<String> {

@@ -1,13 +1,11 @@
 //! `agents_resolve_decision`: it is decided.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use mainstay_store::Changed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::decisions::Entry;
 use super::reply::{Answer, intent};
-use super::vote::{resolved, unknown};
+use super::vote::{Output, answer, resolved};
 use super::words::stored;
 use super::{Desk, limits};
 
@@ -35,13 +33,6 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    success: bool,
-    /// The decision as it is now.
-    decision: Entry,
-}
-
 impl Tool for ResolveDecision {
     const SPEC: Spec = Spec {
         title: "Resolve Decision",
@@ -58,17 +49,8 @@ impl Tool for ResolveDecision {
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
         let resolution = limits::maybe_text("resolution", args.resolution)?;
         let (id, outcome, intent) = (args.decision_id, stored(args.outcome), intent(args.dry_run));
-        match self.0.agents().resolve_proposal(id, &outcome, resolution, context.clock.now_ms(), intent).await? {
-            Changed::Done(decision) => {
-                let decision = Entry::try_from(decision)?;
-                Ok(Answer::new(
-                    intent,
-                    || format!("resolve decision {id} as {outcome}"),
-                    || Output { success: true, decision },
-                ))
-            }
-            Changed::Refused(decision) => Err(resolved(&decision)),
-            Changed::NotFound => Err(unknown(id)),
-        }
+        let now = context.clock.now_ms();
+        let changed = self.0.agents().resolve_proposal(id, &outcome, resolution, now, intent).await?;
+        answer(changed, id, intent, resolved, || format!("resolve decision {id} as {outcome}"))
     }
 }

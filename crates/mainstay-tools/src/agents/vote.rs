@@ -1,7 +1,7 @@
 //! `agents_vote`: what one agent thinks.
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_store::{Changed, Proposal, Vote};
+use mainstay_store::{Changed, Intent, Proposal, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -59,18 +59,26 @@ impl Tool for CastVote {
             at_ms: context.clock.now_ms(),
         };
         let (id, choice, intent) = (args.decision_id, vote.choice.clone(), intent(args.dry_run));
-        match self.0.agents().vote(id, &agent, vote, VOTERS, intent).await? {
-            Changed::Done(decision) => {
-                let decision = Entry::try_from(decision)?;
-                Ok(Answer::new(
-                    intent,
-                    || format!("let {agent} vote {choice} on decision {id}"),
-                    || Output { success: true, decision },
-                ))
-            }
-            Changed::Refused(decision) => Err(refusal(&decision)),
-            Changed::NotFound => Err(unknown(id)),
+        let changed = self.0.agents().vote(id, &agent, vote, VOTERS, intent).await?;
+        answer(changed, id, intent, refusal, || format!("let {agent} vote {choice} on decision {id}"))
+    }
+}
+
+/// What came of changing a decision, or would come of it.
+pub(super) fn answer(
+    changed: Changed<Proposal>,
+    id: i64,
+    intent: Intent,
+    refusal: fn(&Proposal) -> Error,
+    would: impl FnOnce() -> String,
+) -> Result<Answer<Output>> {
+    match changed {
+        Changed::Done(decision) => {
+            let decision = Entry::try_from(decision)?;
+            Ok(Answer::new(intent, would, || Output { success: true, decision }))
         }
+        Changed::Refused(decision) => Err(refusal(&decision)),
+        Changed::NotFound => Err(unknown(id)),
     }
 }
 

@@ -10,26 +10,26 @@ use serde_json::{Value, json};
 use super::Api;
 use crate::agents::Visit;
 
+const USUAL: u32 = 100;
 const MOST: u32 = 1000;
 
 #[derive(Deserialize)]
 struct Wanted {
     session_id: Option<String>,
-    #[serde(default = "hundred")]
-    limit: u32,
+    limit: Option<String>,
 }
 
-fn hundred() -> u32 {
-    100
+fn limit(asked: Option<&str>) -> Result<u32> {
+    let Some(asked) = asked else { return Ok(USUAL) };
+    let limit = asked.parse().ok().filter(|limit| (1..=MOST).contains(limit));
+    limit.ok_or_else(|| Error::field("limit", format!("limit is {asked:?}; it can be 1 to {MOST}.")))
 }
 
 impl Api {
     pub(super) async fn audit(&self, visit: &Visit, uri: &Uri) -> Result<Value> {
         let axum::extract::Query(Wanted { session_id, limit }) =
             axum::extract::Query::try_from_uri(uri).map_err(|error| Error::field("query", error.body_text()))?;
-        if !(1..=MOST).contains(&limit) {
-            return Err(Error::field("limit", format!("limit is {limit}; it can be 1 to {MOST}.")));
-        }
+        let limit = self::limit(limit.as_deref())?;
         let engine = &self.desk.engine;
         let rows = engine.audit_rows(&visit.origin.caller, session_id, limit).await?;
         let registry = engine.registry();

@@ -4,7 +4,7 @@
 
 use aws_lc_rs::hmac;
 use http::HeaderMap;
-use mainstay_core::{Result, new_id};
+use mainstay_core::{Result, hex, new_id};
 use mainstay_engine::Engine;
 use serde_json::json;
 use tokio::sync::OnceCell;
@@ -60,14 +60,6 @@ fn text(browser: &str, deed: Deed<'_>) -> String {
         Deed::Decide { id, by } => json!([browser, "decide", id, by]).to_string(),
         Deed::Sign => json!([browser, "sign"]).to_string(),
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
