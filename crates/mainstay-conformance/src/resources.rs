@@ -1,5 +1,6 @@
 //! The suite's shelf.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -85,8 +86,15 @@ impl Resources for Shelf {
         Box::pin(std::future::ready(found))
     }
 
-    fn complete(&self, _template: &str, _variable: &str, typed: &str) -> Vec<String> {
-        ["123", "124", "456"].into_iter().filter(|id| id.starts_with(typed)).map(str::to_owned).collect()
+    fn complete<'a>(
+        &'a self,
+        template: &'a str,
+        _variable: &'a str,
+        typed: &'a str,
+        _others: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Vec<String>> {
+        let known = ["123", "124", "456"].into_iter().filter(|id| template == TEMPLATE && id.starts_with(typed));
+        Box::pin(std::future::ready(known.map(str::to_owned).collect()))
     }
 }
 

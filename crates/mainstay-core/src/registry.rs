@@ -178,9 +178,11 @@ impl Registry {
         page(self.prompts.iter().map(|(name, prompt)| (name.clone(), prompt.info())), cursor, limit)
     }
 
-    pub fn resources(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceInfo>> {
-        let sorted: BTreeMap<_, _> =
-            self.shelves.iter().flat_map(|shelf| shelf.list()).map(|r| (r.uri.clone(), r)).collect();
+    pub async fn resources(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceInfo>> {
+        let mut sorted = BTreeMap::new();
+        for shelf in &self.shelves {
+            sorted.extend(shelf.look().await.into_iter().map(|resource| (resource.uri.clone(), resource)));
+        }
         page(sorted.into_iter(), cursor, limit)
     }
 

@@ -1,5 +1,7 @@
 //! Things that can be read by URI.
 
+use std::collections::BTreeMap;
+
 use futures::future::BoxFuture;
 
 use crate::{Context, Result};
@@ -43,6 +45,11 @@ pub trait Resources: Send + Sync + 'static {
     /// What the shelf shows; long shelves show templates instead of every item.
     fn list(&self) -> Vec<ResourceInfo>;
 
+    /// The same, for a shelf that has to look first: on a disk, or elsewhere.
+    fn look(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
+        Box::pin(std::future::ready(self.list()))
+    }
+
     fn templates(&self) -> Vec<ResourceTemplate> {
         Vec::new()
     }
@@ -52,8 +59,14 @@ pub trait Resources: Send + Sync + 'static {
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>>;
 
-    /// Values for one variable of one of the templates, best first.
-    fn complete(&self, _template: &str, _variable: &str, _typed: &str) -> Vec<String> {
-        Vec::new()
+    /// Values for one variable of one of the templates, best first. `others` are variables that have a value already.
+    fn complete<'a>(
+        &'a self,
+        _template: &'a str,
+        _variable: &'a str,
+        _typed: &'a str,
+        _others: &'a BTreeMap<String, String>,
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(std::future::ready(Vec::new()))
     }
 }

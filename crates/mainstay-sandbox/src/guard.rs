@@ -66,6 +66,11 @@ impl Guard {
         Self { patterns, added }
     }
 
+    /// Nothing is protected.
+    pub(crate) fn none() -> Self {
+        Self { patterns: Vec::new(), added: Vec::new() }
+    }
+
     /// The names, and the patterns of names, that are protected.
     pub fn names(&self) -> Vec<String> {
         self.patterns.iter().map(|pattern| String::from_utf8_lossy(pattern).into_owned()).collect()

@@ -1,10 +1,13 @@
 //! The tool families. Each has a folder; each folder has a list; a tool is a file and one line of that list.
 
 mod agents;
+pub mod context;
 mod exec;
 mod files;
+mod progress;
 mod server;
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -15,6 +18,7 @@ use mainstay_store::Store;
 use serde_json::Value;
 
 pub use agents::{AgentsSettings, Watch};
+pub use context::ContextSettings;
 
 /// What the families are built from.
 #[derive(Debug, Clone)]
@@ -24,6 +28,9 @@ pub struct Setup {
     pub files: FilesSettings,
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
+    pub context: ContextSettings,
+    /// Where context caches lie.
+    pub caches: PathBuf,
     pub store: Store,
     /// The description of the server's HTTP interface, once it is known.
     pub openapi: Arc<OnceLock<Value>>,
@@ -33,7 +40,7 @@ pub struct Setup {
 }
 
 /// Every family there is, in the order they are listed.
-pub const FAMILIES: [&str; 4] = ["agents", "exec", "files", "server"];
+pub const FAMILIES: [&str; 5] = ["agents", "context", "exec", "files", "server"];
 
 /// The families asked for, or all of them. A name that is none of ours is an error: a typing mistake must not turn
 /// into a server without tools.
@@ -46,6 +53,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
     }
     let all = vec![
         agents::family(setup),
+        context::family(&setup.context, setup.caches.clone()),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),

@@ -1,5 +1,6 @@
 //! The command line. What is said here is what `--help` and the shell completions say.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -87,6 +88,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Build caches of documents, and pack what fits a query into a budget of tokens
+    #[command(subcommand, after_help = EXIT_CODES)]
+    Context(Context),
     /// Say what works on this machine, and what to do about what does not
     Doctor,
     /// Look at the audit
@@ -145,6 +149,65 @@ pub(crate) enum Audit {
         #[arg(long)]
         session: Option<String>,
     },
+}
+
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 wrong usage, 2 the query is invalid, 3 the budget is, 4 there is no such cache, 5 the cache is invalid, 6 something cannot be read or written, 7 a fault of the program.";
+
+/// What can be done with a context cache.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Context {
+    /// Make a cache of every .md file beneath a directory
+    ///
+    /// The same files always give the same cache; with SOURCE_DATE_EPOCH set, down to the time in its manifest. Whoever
+    /// reads a cache that is replaced finds the whole old one or the whole new one.
+    Build {
+        /// The directory that holds the documents
+        #[arg(long, value_name = "DIR")]
+        sources: PathBuf,
+        /// The directory to make
+        #[arg(long, value_name = "DIR")]
+        cache: PathBuf,
+        /// Replace a cache that is there already
+        #[arg(long)]
+        force: bool,
+    },
+    /// Print the documents of a cache that fit a query best and together are within a budget
+    Resolve {
+        /// The directory of the cache
+        #[arg(long, value_name = "DIR")]
+        cache: PathBuf,
+        /// Words to look for, separated by white space; may be empty
+        #[arg(long, allow_hyphen_values = true)]
+        query: OsString,
+        /// The most tokens, at four bytes each
+        #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
+        budget: OsString,
+        #[arg(long, value_enum, default_value_t = Output::Json)]
+        format: Output,
+    },
+    /// Print what a cache is, after holding every document against its hash
+    Inspect {
+        /// The directory of the cache
+        #[arg(long, value_name = "DIR")]
+        cache: PathBuf,
+    },
+    /// Hold a cache against everything it says of itself, and name what is wrong
+    Verify {
+        /// The directory of the cache
+        #[arg(long, value_name = "DIR")]
+        cache: PathBuf,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Output {
+    /// On one line
+    Json,
+    /// On many lines
+    Pretty,
 }
 
 #[derive(Debug, Subcommand)]

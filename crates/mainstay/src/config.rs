@@ -7,7 +7,7 @@ use mainstay_engine::EngineSettings;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
-use mainstay_tools::AgentsSettings;
+use mainstay_tools::{AgentsSettings, ContextSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -35,6 +35,7 @@ pub struct Config {
     pub files: FilesSettings,
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
+    pub context: ContextSettings,
     /// Where it was read from.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -126,6 +127,14 @@ impl Config {
     pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
         found.context("there is no home directory to keep data in; give --data-dir")
+    }
+
+    /// Where context caches lie.
+    pub fn cache_root(&self) -> anyhow::Result<PathBuf> {
+        match &self.context.cache_root {
+            Some(directory) => Ok(directory.clone()),
+            None => Ok(self.data_dir()?.join("caches")),
+        }
     }
 
     pub fn store_url(&self) -> anyhow::Result<String> {

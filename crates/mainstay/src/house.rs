@@ -72,6 +72,9 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     mainstay_sandbox::raise_open_files();
     let workspace = open_workspace(config)?;
     let store = open_store(config).await?;
+    if config.context.cache_root.is_none() {
+        make_private_dir(&config.cache_root()?)?;
+    }
     let watch = Watch::new(&workspace);
     let setup = Setup {
         version: VERSION,
@@ -79,6 +82,8 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
         files: config.files.clone(),
         exec: config.exec.clone(),
         agents: config.agents.clone(),
+        context: config.context.clone(),
+        caches: config.cache_root()?,
         store: store.clone(),
         openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION))),
         watch: watch.clone(),

@@ -91,6 +91,12 @@ impl Dir {
         &self.workspace
     }
 
+    /// Whether this is the same directory, whatever the two are called.
+    pub fn is(&self, other: &Self) -> bool {
+        let same = Identity::of(self.fd.as_fd()).and_then(|own| Ok(own == Identity::of(other.fd.as_fd())?));
+        same.unwrap_or(false)
+    }
+
     /// Where it was when it was walked to.
     pub fn absolute(&self) -> PathBuf {
         self.root.absolute(&self.names)

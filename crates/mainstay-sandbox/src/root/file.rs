@@ -49,6 +49,18 @@ impl From<&Stat> for Facts {
     }
 }
 
+impl Facts {
+    /// The file system's clock ticks slower than a program writes: a file that changed just now may change again without
+    /// its times showing it.
+    const SETTLED_SECONDS: i64 = 2;
+
+    /// Whether a change from now on will show in these facts.
+    pub fn settled(&self) -> bool {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+        now - self.modified.0.max(self.changed.0) >= Self::SETTLED_SECONDS
+    }
+}
+
 /// A regular file, open for reading.
 #[derive(Debug)]
 pub struct OpenFile {
@@ -195,9 +207,6 @@ impl EtagCache {
     /// Smaller files are hashed faster than they are looked up.
     const WORTH: u64 = 256 * 1024;
     const MOST: usize = 4096;
-    /// The file system's clock ticks slower than a program writes: a file that changed just now may change again
-    /// without its times showing it.
-    const SETTLED_SECONDS: i64 = 2;
 
     fn get(&self, facts: &Facts) -> Option<String> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -205,8 +214,7 @@ impl EtagCache {
     }
 
     fn put(&self, facts: &Facts, etag: &str) {
-        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
-        if now - facts.modified.0.max(facts.changed.0) < Self::SETTLED_SECONDS {
+        if !facts.settled() {
             return;
         }
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);

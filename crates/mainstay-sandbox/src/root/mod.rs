@@ -1,6 +1,7 @@
 //! Paths. A caller's text picks a root and names to walk from there; every name is then opened beneath the root's
 //! handle. Where a path leads is found out by walking it, never by comparing text.
 
+mod building;
 mod change;
 mod dir;
 mod exposure;
@@ -17,6 +18,7 @@ mod walk;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::io::ErrorKind;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -25,6 +27,7 @@ use std::sync::Arc;
 use mainstay_core::{Error, Result};
 use rustix::fs::{Mode, OFlags};
 
+pub use building::{Building, Folder};
 pub use change::{Content, Done, Expect, Step};
 pub use dir::{Dir, Entry, EntryKind};
 pub use fault::leads_outside;
@@ -157,6 +160,14 @@ impl Workspace {
         Ok(Self { roots: roots.into_iter().map(Arc::new).collect(), journal: None, closed: Arc::default() })
     }
 
+    /// One directory of the operator's own choice, only to be read, in which no name is protected: nothing but what is
+    /// asked for by name is ever shown of it.
+    pub fn reading(directory: &Path) -> Result<Self> {
+        let mut root = Root::open(directory, true, Guard::none(), HardLinks::Allow, Arc::default())?;
+        root.primary = true;
+        Ok(Self { roots: [Arc::new(root)].into(), journal: None, closed: Arc::default() })
+    }
+
     /// Closes a directory to callers and commands, wherever it lies: the server's own files are in it.
     pub fn closing(mut self, directory: &Path) -> Result<Self> {
         let closed = Root::open(directory, true, Guard::default(), HardLinks::Allow, Arc::default())?;
@@ -245,8 +256,12 @@ impl Root {
         let cannot = |reason: &dyn std::fmt::Display| {
             Error::unavailable(format!("The directory {} cannot be used: {reason}.", path.display()))
         };
-        let real = std::fs::canonicalize(path).map_err(|error| cannot(&error))?;
-        let handle = rustix::fs::open(&real, DIRECTORY, Mode::empty()).map_err(|error| cannot(&error))?;
+        let absent = |error: std::io::Error| {
+            let absent = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+            if absent { Error::not_found(format!("There is no directory {}.", path.display())) } else { cannot(&error) }
+        };
+        let real = std::fs::canonicalize(path).map_err(absent)?;
+        let handle = rustix::fs::open(&real, DIRECTORY, Mode::empty()).map_err(|errno| absent(errno.into()))?;
         let identity = Identity::of(handle.as_fd()).map_err(|error| cannot(&error))?;
         let given = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         Ok(Self {

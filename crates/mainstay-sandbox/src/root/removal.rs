@@ -93,7 +93,7 @@ fn empty(directory: &OwnedFd, top: &OwnedFd, depth: usize) -> rustix::io::Result
     Ok(brought_up)
 }
 
-fn list(directory: &OwnedFd) -> rustix::io::Result<Vec<(OsString, FileType)>> {
+pub(super) fn list(directory: &OwnedFd) -> rustix::io::Result<Vec<(OsString, FileType)>> {
     let mut entries = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {
         let entry = entry?;

@@ -216,7 +216,7 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         self.lister(&context, "resources/list")?;
         let registry = self.shared.engine.registry();
-        let page = registry.resources(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
+        let page = registry.resources(Self::cursor(request).as_deref(), PAGE).await.map_err(encode::protocol_error)?;
         let mut result = ListResourcesResult::with_all_items(page.items.into_iter().map(encode::resource).collect());
         result.next_cursor = page.next;
         (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
@@ -323,7 +323,13 @@ impl ServerHandler for Handler {
                 }
             },
             Reference::Resource(resource) => {
-                registry.shelves().iter().flat_map(|shelf| shelf.complete(&resource.uri, argument, typed)).collect()
+                let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
+                let others = others.into_iter().collect();
+                let mut values = Vec::new();
+                for shelf in registry.shelves() {
+                    values.extend(shelf.complete(&resource.uri, argument, typed, &others).await);
+                }
+                values
             }
             _ => return Err(ErrorData::invalid_params("Only prompts and resource templates can be completed.", None)),
         };

@@ -25,6 +25,8 @@ async fn setup_in(directory: &tempfile::TempDir) -> Setup {
         files,
         exec: mainstay_sandbox::exec::ExecSettings::default(),
         agents: AgentsSettings::default(),
+        context: crate::ContextSettings::default(),
+        caches: directory.path().join("caches"),
         store: Store::open(&url, StoreOptions::default()).await.unwrap(),
         openapi: Arc::default(),
         started: std::time::Instant::now(),

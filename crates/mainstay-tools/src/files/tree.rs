@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Desk;
 use super::page::{self, Of, Size};
-use super::walk::{Pile, Seen, Since, Stop, Unread, Visit, Walk, Watch, here, watched};
+use super::walk::{Pile, Seen, Since, Stop, Unread, Visit, Walk, here};
+use crate::progress::{Progress, watched};
 
 pub(crate) struct Tree(pub(crate) Desk);
 
@@ -75,7 +76,7 @@ impl Tool for Tree {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
         let desk = self.0.clone();
-        watched(context, move |watch| tree(&desk, &args, watch).map(Output::told)).await
+        watched(context, "entries seen", move |progress| tree(&desk, &args, progress).map(Output::told)).await
     }
 }
 
@@ -86,13 +87,13 @@ impl Output {
     }
 }
 
-fn tree(desk: &Desk, args: &Args, watch: Watch) -> Result<Output> {
+fn tree(desk: &Desk, args: &Args, progress: Progress) -> Result<Output> {
     let start = desk.workspace.find(&args.path)?.open_dir()?;
     let path = start.shown();
     let last = args.cursor.as_deref().map(|cursor| page::decode(Of::Tree, cursor, 1)).transpose()?;
     let since = last.as_ref().map(|last| Since::path(&last[0], false));
     let size = Size { items: args.limit, bytes: usize::try_from(desk.read_bytes).unwrap_or(usize::MAX) };
-    let walk = Walk { since, ignored: args.ignored, depth: args.depth, size, watch };
+    let walk = Walk { since, ignored: args.ignored, depth: args.depth, size, progress };
     let (caught, unread) = walk.run(start, &Everything)?.into_parts();
     let mut branches = caught.things;
     let more = size.cut(&mut branches, |branch| branch.path.len());
@@ -176,7 +177,7 @@ mod tests {
     }
 
     fn drawn(sample: &Sample, args: &Args) -> String {
-        tree(&sample.desk(), args, Watch::default()).unwrap().tree
+        tree(&sample.desk(), args, Progress::default()).unwrap().tree
     }
 
     #[tokio::test]
@@ -196,7 +197,8 @@ mod tests {
         for limit in 1..12 {
             let (mut joined, mut cursor) = (String::new(), None);
             loop {
-                let page = tree(&sample.desk(), &Args { depth: 9, limit, cursor, ..args() }, Watch::default()).unwrap();
+                let page =
+                    tree(&sample.desk(), &Args { depth: 9, limit, cursor, ..args() }, Progress::default()).unwrap();
                 assert!(page.files + page.directories <= limit);
                 for line in page.tree.lines().filter(|line| !line.ends_with("(continued)")) {
                     joined.push_str(line);
@@ -209,7 +211,7 @@ mod tests {
             }
             assert_eq!(joined, whole, "{limit}");
         }
-        let first = tree(&sample.desk(), &Args { limit: 3, ..args() }, Watch::default()).unwrap();
+        let first = tree(&sample.desk(), &Args { limit: 3, ..args() }, Progress::default()).unwrap();
         let second = drawn(&sample, &Args { limit: 1, cursor: first.next_cursor, ..args() });
         assert_eq!(second, "a/ (continued)\n  b/ (continued)\n    2\n");
     }
@@ -245,7 +247,7 @@ mod tests {
         let closed = sample.path().join("closed");
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
         let readable = std::fs::read_dir(&closed).is_ok();
-        let out = tree(&sample.desk(), &args(), Watch::default()).unwrap();
+        let out = tree(&sample.desk(), &args(), Progress::default()).unwrap();
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
         assert!(out.tree.ends_with("open/\n  y\n"), "{}", out.tree);
         // Whoever may read everything is not refused.
@@ -255,7 +257,7 @@ mod tests {
     #[test]
     fn a_wrong_cursor_or_path_names_its_argument() {
         let sample = Sample::with(&[("f", "")]);
-        let refused = |args: &Args| field(&tree(&sample.desk(), args, Watch::default()).unwrap_err());
+        let refused = |args: &Args| field(&tree(&sample.desk(), args, Progress::default()).unwrap_err());
         assert_eq!(refused(&Args { cursor: Some("zz".into()), ..args() }), "cursor");
         assert_eq!(refused(&Args { path: "f".into(), ..args() }), "path");
     }

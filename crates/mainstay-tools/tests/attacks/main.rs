@@ -12,7 +12,7 @@ use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
-use mainstay_tools::{AgentsSettings, Setup, Watch};
+use mainstay_tools::{AgentsSettings, ContextSettings, Setup, Watch};
 use serde_json::Value;
 
 const SECRET: &str = "nobody may read this";
@@ -52,6 +52,8 @@ impl House {
             files,
             exec: ExecSettings::default(),
             agents: AgentsSettings::default(),
+            context: ContextSettings::default(),
+            caches: base.join("caches"),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),
             openapi: Arc::default(),
             started: Instant::now(),

@@ -5,6 +5,7 @@ mod call;
 mod client;
 mod config;
 mod consent;
+pub(crate) mod context;
 mod doctor;
 mod printable;
 mod remote;
@@ -24,6 +25,10 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     if let Command::Completions { shell } = cli.command {
         clap_complete::generate(script(shell), &mut Cli::command(), "mainstay", &mut std::io::stdout());
         return Ok(ExitCode::SUCCESS);
+    }
+    // A cache is a directory and nothing else: no configuration, no store.
+    if let Command::Context(command) = &cli.command {
+        return Ok(context::run(command));
     }
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -53,7 +58,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
             Command::Audit(command) => audit::run(&config, command).await,
             Command::Client(command) => client::run(&config, command).await,
             Command::Consent(command) => consent::run(&config, command).await,
-            Command::Config(_) | Command::Completions { .. } => Ok(ExitCode::SUCCESS),
+            Command::Config(_) | Command::Completions { .. } | Command::Context(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // A thread that still waits for input must not keep a finished program alive.

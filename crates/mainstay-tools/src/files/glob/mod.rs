@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Desk;
 use super::page::{self, Of, Size};
-use super::walk::{Globs, Pile, Seen, Since, Stop, Unread, Visit, Walk, Watch, here, watched};
+use super::walk::{Globs, Pile, Seen, Since, Stop, Unread, Visit, Walk, here};
+use crate::progress::{Progress, watched};
 
 pub(crate) struct Glob(pub(crate) Desk);
 
@@ -104,15 +105,15 @@ impl Tool for Glob {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let desk = self.0.clone();
-        watched(context, move |watch| glob(&desk, &args, watch)).await
+        watched(context, "entries seen", move |progress| glob(&desk, &args, progress)).await
     }
 }
 
-fn glob(desk: &Desk, args: &Args, watch: Watch) -> Result<Output> {
+fn glob(desk: &Desk, args: &Args, progress: Progress) -> Result<Output> {
     let globs = Globs::new(&args.patterns, "patterns")?;
     let start = desk.workspace.find(&args.path)?.open_dir()?;
     let size = Size { items: args.limit, bytes: usize::try_from(desk.read_bytes).unwrap_or(usize::MAX) };
-    let walk = Walk { since: None, ignored: args.ignored, depth: usize::MAX, size, watch };
+    let walk = Walk { since: None, ignored: args.ignored, depth: usize::MAX, size, progress };
     match args.sort {
         Order::Path => by_path(args, start, globs, walk),
         Order::Mtime => newest::page_of(args, start, globs, &walk),
@@ -194,13 +195,13 @@ mod tests {
     }
 
     fn paths(sample: &Sample, args: &Args) -> Vec<String> {
-        glob(&sample.desk(), args, Watch::default()).unwrap().paths
+        glob(&sample.desk(), args, Progress::default()).unwrap().paths
     }
 
     fn all_pages(sample: &Sample, mut args: Args) -> Vec<String> {
         let mut all = Vec::new();
         loop {
-            let page = glob(&sample.desk(), &args, Watch::default()).unwrap();
+            let page = glob(&sample.desk(), &args, Progress::default()).unwrap();
             assert!(page.paths.len() <= args.limit);
             all.extend(page.paths);
             args.cursor = page.next_cursor;
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn a_wrong_glob_or_cursor_names_its_argument() {
         let sample = Sample::with(&[]);
-        let refused = |args: &Args| field(&glob(&sample.desk(), args, Watch::default()).unwrap_err());
+        let refused = |args: &Args| field(&glob(&sample.desk(), args, Progress::default()).unwrap_err());
         assert_eq!(refused(&args(&["{a"])), "patterns");
         assert_eq!(refused(&Args { cursor: Some("?".into()), ..args(&["*"]) }), "cursor");
         assert_eq!(refused(&Args { path: "../".into(), ..args(&["*"]) }), "path");

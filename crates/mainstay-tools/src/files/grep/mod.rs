@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Desk;
 use super::page::{self, Of, Size};
-use super::walk::{Globs, Seen, Since, Stop, Unread, Visit, Walk, Watch, here, watched};
+use super::walk::{Globs, Seen, Since, Stop, Unread, Visit, Walk, here};
+use crate::progress::{Progress, watched};
 use engine::{Engine, Kit};
 use finds::{Finds, Hit};
 
@@ -145,7 +146,7 @@ impl Tool for Grep {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
         let desk = self.0.clone();
-        watched(context, move |watch| grep(&desk, &args, &watch).map(Output::told)).await
+        watched(context, "entries seen", move |progress| grep(&desk, &args, &progress).map(Output::told)).await
     }
 }
 
@@ -186,7 +187,7 @@ impl Matched {
     }
 }
 
-fn grep(desk: &Desk, args: &Args, watch: &Watch) -> Result<Output> {
+fn grep(desk: &Desk, args: &Args, progress: &Progress) -> Result<Output> {
     let size = Size { items: args.limit, bytes: usize::try_from(desk.read_bytes).unwrap_or(usize::MAX) };
     let search = Search {
         engine: Engine::new(args, size)?,
@@ -195,16 +196,16 @@ fn grep(desk: &Desk, args: &Args, watch: &Watch) -> Result<Output> {
     };
     let spot = desk.workspace.find(&args.path)?;
     let (mut finds, unread) = if let Ok(file) = spot.open_file() {
-        let (mut finds, stop) = (Finds::default(), Stop::new(watch));
+        let (mut finds, stop) = (Finds::default(), Stop::new(progress));
         let since = search.since_line(b"");
         search.engine.search(&mut search.engine.kit(), &file, b"", since, &stop, &mut finds);
         (finds, None)
     } else {
         let since = search.since.as_ref().map(|(path, line)| Since::path(path, *line > 0));
-        let walk = Walk { since, ignored: args.ignored, depth: usize::MAX, size, watch: watch.clone() };
+        let walk = Walk { since, ignored: args.ignored, depth: usize::MAX, size, progress: progress.clone() };
         walk.run(spot.open_dir()?, &search)?.into_parts()
     };
-    if watch.is_cancelled() {
+    if progress.is_cancelled() {
         return Err(Error::new(Kind::Cancelled, "The call was cancelled."));
     }
     let end = finds.cut(size, args.show);

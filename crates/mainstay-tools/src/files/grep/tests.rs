@@ -6,7 +6,7 @@ fn args(pattern: &str) -> Args {
 }
 
 fn found(sample: &Sample, args: &Args) -> Output {
-    grep(&sample.desk(), args, &Watch::default()).unwrap()
+    grep(&sample.desk(), args, &Progress::default()).unwrap()
 }
 
 /// `path:line:text`, as people know it.
@@ -67,7 +67,7 @@ fn a_match_goes_across_lines_if_asked() {
     let sample = Sample::with(&[("f", "a {\n  b\n}\nc\n")]);
     let out = found(&sample, &Args { multiline: true, ..args(r"\{\n.*\n\}") });
     assert_eq!(told(&out), ["f:1:a {\n  b\n}"]);
-    let refused = grep(&sample.desk(), &args(r"\{\n"), &Watch::default()).unwrap_err();
+    let refused = grep(&sample.desk(), &args(r"\{\n"), &Progress::default()).unwrap_err();
     assert!(field(&refused) == "pattern" && refused.public.contains("multiline"), "{refused}");
 }
 
@@ -106,7 +106,7 @@ fn a_page_also_ends_when_its_bytes_are_full() {
     let sample = Sample::with(&[("a", &"hit 0123456789\n".repeat(100)), ("b", "hit\n")]);
     let (mut cursor, mut hits, mut pages) = (None, 0, 0);
     loop {
-        let page = grep(&sample.desk_that_reads(300), &Args { cursor, ..args("hit") }, &Watch::default()).unwrap();
+        let page = grep(&sample.desk_that_reads(300), &Args { cursor, ..args("hit") }, &Progress::default()).unwrap();
         hits += told(&page).len();
         pages += 1;
         cursor = page.next_cursor;
@@ -145,7 +145,10 @@ fn what_is_protected_ignored_or_no_file_is_never_searched() {
     let all = found(&sample, &Args { ignored: true, ..args("SECRET") });
     assert_eq!(told(&all), ["out/log:1:SECRET", "plain:1:no SECRET"]);
     for path in [".env", "env", ".git", "keys/a.pem", "pipe", "../"] {
-        assert!(grep(&sample.desk(), &Args { path: path.into(), ..args("S") }, &Watch::default()).is_err(), "{path}");
+        assert!(
+            grep(&sample.desk(), &Args { path: path.into(), ..args("S") }, &Progress::default()).is_err(),
+            "{path}"
+        );
     }
 }
 
@@ -167,7 +170,7 @@ fn binary_files_are_counted_and_odd_text_is_shown_as_far_as_it_goes() {
 #[test]
 fn what_cannot_be_asked_names_its_argument() {
     let sample = Sample::with(&[]);
-    let refused = |args: &Args| grep(&sample.desk(), args, &Watch::default()).unwrap_err();
+    let refused = |args: &Args| grep(&sample.desk(), args, &Progress::default()).unwrap_err();
     let unclosed = refused(&args("(a"));
     assert!(field(&unclosed) == "pattern" && unclosed.public.contains("unclosed group"), "{unclosed}");
     assert_eq!(field(&refused(&args(r"(\pL{1000}){1000}"))), "pattern", "it would take too much memory");

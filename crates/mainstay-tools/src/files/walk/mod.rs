@@ -7,9 +7,9 @@ mod board;
 mod globs;
 mod rules;
 mod trail;
-mod watch;
 mod way;
 
+use crate::progress::Progress;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::Path;
@@ -25,7 +25,6 @@ use super::page::Size;
 pub(crate) use globs::Globs;
 pub(crate) use rules::Rules;
 pub(crate) use trail::Trail;
-pub(crate) use watch::{Watch, watched};
 
 /// Where a walk starts unless it is told.
 pub(crate) fn here() -> String {
@@ -124,16 +123,16 @@ impl Seen<'_> {
 #[derive(Clone)]
 pub(crate) struct Stop {
     unneeded: Arc<AtomicBool>,
-    watch: Watch,
+    progress: Progress,
 }
 
 impl Stop {
-    pub(crate) fn new(watch: &Watch) -> Self {
-        Self { unneeded: Arc::default(), watch: watch.clone() }
+    pub(crate) fn new(progress: &Progress) -> Self {
+        Self { unneeded: Arc::default(), progress: progress.clone() }
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.unneeded.load(Ordering::Relaxed) || self.watch.is_cancelled()
+        self.unneeded.load(Ordering::Relaxed) || self.progress.is_cancelled()
     }
 }
 
@@ -160,7 +159,7 @@ pub(crate) struct Walk {
     /// How many levels are seen; the entries of the start are the first.
     pub(crate) depth: usize,
     pub(crate) size: Size,
-    pub(crate) watch: Watch,
+    pub(crate) progress: Progress,
 }
 
 /// Directories that could not be read.

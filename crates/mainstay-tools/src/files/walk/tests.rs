@@ -11,12 +11,12 @@ use mainstay_core::Kind;
 struct Notes {
     paths: Mutex<Vec<String>>,
     last: Option<&'static str>,
-    watch: Watch,
+    progress: Progress,
 }
 
 impl Notes {
     fn new() -> Self {
-        Self { paths: Mutex::default(), last: None, watch: Watch::default() }
+        Self { paths: Mutex::default(), last: None, progress: Progress::default() }
     }
 }
 
@@ -33,7 +33,7 @@ impl Visit for Notes {
 
     fn visit(&self, _kit: &mut (), seen: &Seen<'_>, _stop: &Stop, caught: &mut Pile<Vec<u8>>) {
         if self.last.is_some_and(|last| seen.entry.name == last) {
-            self.watch.cancel();
+            self.progress.cancel();
         }
         self.paths.lock().unwrap().push(seen.shown());
         caught.add(seen.path().as_os_str().as_bytes().to_vec(), 1);
@@ -42,7 +42,7 @@ impl Visit for Notes {
 
 fn walk(items: usize) -> Walk {
     let size = Size { items, bytes: usize::MAX };
-    Walk { since: None, ignored: false, depth: usize::MAX, size, watch: Watch::default() }
+    Walk { since: None, ignored: false, depth: usize::MAX, size, progress: Progress::default() }
 }
 
 fn start(sample: &Sample, path: &str) -> Dir {
@@ -97,7 +97,7 @@ fn a_walk_that_is_called_off_stops() {
         sample.write(format!("{:02}/{index:04}", index / 100), b"");
     }
     let notes = Notes { last: Some("0100"), ..Notes::new() };
-    let walk = Walk { watch: notes.watch.clone(), ..walk(10_000) };
+    let walk = Walk { progress: notes.progress.clone(), ..walk(10_000) };
     assert_eq!(walk.run(start(&sample, "."), &notes).unwrap_err().kind, Kind::Cancelled);
     assert!(notes.paths.into_inner().unwrap().len() < 2000);
 }

@@ -77,7 +77,7 @@ impl Walk {
                 }
             });
         });
-        if self.watch.is_cancelled() {
+        if self.progress.is_cancelled() {
             return Err(Error::new(Kind::Cancelled, "The call was cancelled."));
         }
         Ok(board.into_caught())
@@ -96,7 +96,7 @@ impl<V: Visit> Way<'_, V> {
     fn serve(&self, board: &Tasks<V>, mut after_each: impl FnMut()) {
         let mut kit = self.visit.kit();
         while let Some(turn) = board.next() {
-            if self.walk.watch.is_cancelled() {
+            if self.walk.progress.is_cancelled() {
                 board.abandon();
             } else {
                 self.take(turn, &mut kit);
@@ -106,7 +106,7 @@ impl<V: Visit> Way<'_, V> {
     }
 
     fn take(&self, mut turn: Turn<'_, Task, Harvest<V::Catch>>, kit: &mut V::Kit) {
-        let stop = Stop { unneeded: turn.stop(), watch: self.walk.watch.clone() };
+        let stop = Stop { unneeded: turn.stop(), progress: self.walk.progress.clone() };
         let outcome = match turn.take() {
             Some(Task::Directory(below)) => self.enter(below, &turn.key, kit, &stop),
             Some(Task::Entries { directory, entries }) => {
@@ -150,7 +150,7 @@ impl<V: Visit> Way<'_, V> {
             entries.retain(|entry| entry.name >= *first);
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        self.walk.watch.add(entries.len());
+        self.walk.progress.add(entries.len());
         Ok(Listing { directory: Arc::new(directory), entries, rules, since: below.since, depth: below.depth })
     }
 

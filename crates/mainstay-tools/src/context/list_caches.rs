@@ -1,0 +1,38 @@
+//! `context_list_caches`.
+
+use mainstay_core::{Context, Effect, Result, Spec, Spelling, Told, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::caches::Listed;
+use super::{DIALECT, Desk, told};
+use crate::files::blocking;
+
+pub(super) struct ListCaches(pub(super) Desk);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Args {}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Output {
+    caches: Vec<Listed>,
+}
+
+impl Tool for ListCaches {
+    const SPEC: Spec = Spec {
+        title: "List context caches",
+        description: "Names the caches there are, for context_resolve and context_inspect_cache. One without a manifest \
+                      is not finished, or is no cache.",
+        tags: &["context", "read"],
+        spellings: &[Spelling { dialect: DIALECT, name: "context.list_caches" }],
+        ..Spec::new("context", "list_caches", Effect::Reads)
+    };
+    type Args = Args;
+    type Output = Told<Output>;
+
+    async fn call(&self, _args: Args, _context: &Context) -> Result<Told<Output>> {
+        let caches = self.0.caches.clone();
+        told(Output { caches: blocking(move || caches.list()).await? })
+    }
+}

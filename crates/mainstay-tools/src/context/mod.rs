@@ -1,0 +1,69 @@
+//! Caches of documents that are frozen to the byte, and what of them goes into a budget of tokens.
+//!
+//! A cache is built once and never changed: another takes its place. `manifest.rs` and `cache.rs` know what it looks
+//! like, `build.rs` makes one, `caches.rs` finds those of the cache root by name. A question is answered by `index.rs`
+//! from memory or by `scan.rs` from disk; `select.rs` decides what fits.
+
+mod build;
+mod cache;
+mod caches;
+mod crew;
+mod examine;
+mod failure;
+mod index;
+mod inspect_cache;
+mod list_caches;
+mod local;
+mod manifest;
+mod resolve;
+mod scan;
+mod select;
+mod settings;
+mod shelf;
+mod sources;
+mod steady;
+mod stems;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use mainstay_core::{Error, Family, Result, Told};
+use serde::Serialize;
+
+use caches::Caches;
+
+pub use crate::progress::Progress;
+pub use build::{Built, Plan};
+pub use examine::{Examined, Inspection};
+pub use failure::Failure;
+pub use local::{examine_at, resolve_at};
+pub use select::Format;
+pub use settings::ContextSettings;
+
+const DIALECT: &str = "context";
+
+/// What the three tools share.
+#[derive(Debug, Clone)]
+struct Desk {
+    caches: Arc<Caches>,
+    reply_bytes: u64,
+}
+
+pub(crate) fn family(settings: &ContextSettings, cache_root: PathBuf) -> Family {
+    let caches = Arc::new(Caches::new(cache_root, settings.memory_bytes));
+    let desk = Desk { caches: caches.clone(), reply_bytes: settings.reply_bytes };
+    Family::new(DIALECT)
+        .tool(resolve::Resolve(desk.clone()))
+        .tool(list_caches::ListCaches(desk.clone()))
+        .tool(inspect_cache::InspectCache(desk))
+        .resources(shelf::Shelf::new(caches))
+}
+
+/// A value with the text that the contract has for it, whose members are in an order of their own.
+fn told<T: Serialize>(value: T) -> Result<Told<T>> {
+    let text = serde_json::to_string(&value).map_err(Error::internal)?;
+    Ok(Told { value, text })
+}

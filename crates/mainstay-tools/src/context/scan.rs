@@ -1,0 +1,29 @@
+//! Counting words by reading every document: for one question, or where the words do not fit into memory.
+
+use std::collections::HashSet;
+
+use mainstay_core::Result;
+
+use super::cache::Cache;
+use super::crew;
+use super::select::{Measure, Question, answer};
+use super::words::words;
+use crate::progress::Progress;
+
+pub(super) fn resolve(cache: &Cache, question: &Question<'_>, progress: &Progress) -> Result<String> {
+    progress.expect(cache.entries.len());
+    let terms: HashSet<&str> = question.terms.distinct().into_iter().collect();
+    let counted = |nth: usize| Ok(count(&cache.read(&cache.entries[nth])?.content, &terms));
+    let (measures, matches): (Vec<_>, Vec<_>) =
+        crew::for_each(cache.entries.len(), progress, counted)?.into_iter().unzip();
+    answer(cache, &measures, &matches, question, progress)
+}
+
+fn count(content: &str, terms: &HashSet<&str>) -> (Measure, u64) {
+    let (mut all, mut matches) = (0, 0);
+    for word in words(content) {
+        all += 1;
+        matches += u64::from(terms.contains(word.as_ref()));
+    }
+    (Measure::of(content, all), matches)
+}
