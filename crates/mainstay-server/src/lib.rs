@@ -3,6 +3,7 @@
 
 mod agents;
 pub mod client;
+mod context;
 mod http;
 mod lacking;
 mod mcp;

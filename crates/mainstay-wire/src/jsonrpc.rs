@@ -36,8 +36,13 @@ pub struct Message {
     /// Text or a number; a notification has none.
     pub id: Option<Id>,
     pub method: String,
-    /// An object or an array; an empty object where there were none.
-    pub params: Value,
+    /// An object or an array, where there were any.
+    pub params: Option<Value>,
+}
+
+/// The params, for a method to which none are as good as empty ones.
+pub(crate) fn or_empty(params: Option<Value>) -> Value {
+    params.unwrap_or_else(|| Value::Object(serde_json::Map::new()))
 }
 
 /// Why bytes are not a message, with the id to answer under where it can be read.
@@ -73,8 +78,8 @@ pub fn result(id: &Id, result: &Value) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
 }
 
-/// A response that holds an error.
-pub fn failure(id: &Id, error: &Value) -> String {
+/// A response that holds an error, which is JSON where it is shown.
+pub fn failure(id: &Id, error: &impl std::fmt::Display) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
 }
 
@@ -119,8 +124,8 @@ pub fn read(bytes: &[u8]) -> Result<Option<Message>, Refusal> {
         Frame::Answer => return Ok(None),
     };
     let params = match params.map(|raw| serde_json::from_str(raw.get())).transpose() {
-        Ok(None | Some(Value::Null)) => Value::Object(serde_json::Map::new()),
-        Ok(Some(params)) => params,
+        Ok(None | Some(Value::Null)) => None,
+        Ok(params) => params,
         Err(error) => return Err(parse_refusal(&error)),
     };
     Ok(Some(Message { id, method, params }))
@@ -314,12 +319,13 @@ mod tests {
         let whole = read(r#"{"jsonrpc":"2.0","id":"a","method":"m","params":{"x":[1]}}"#).unwrap();
         assert_eq!(
             (whole.id, whole.method.as_str(), whole.params),
-            (Some(Id::from(&json!("a"))), "m", json!({"x": [1]}))
+            (Some(Id::from(&json!("a"))), "m", Some(json!({"x": [1]})))
         );
         for bare in [r#"{"jsonrpc":"2.0","method":"m"}"#, r#"{"jsonrpc":"2.0","method":"m","params":null}"#] {
-            assert_eq!(read(bare), Some(Message { id: None, method: "m".into(), params: json!({}) }));
+            assert_eq!(read(bare), Some(Message { id: None, method: "m".into(), params: None }));
         }
         assert_eq!(read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#), None);
+        assert_eq!((or_empty(None), or_empty(Some(json!([1])))), (json!({}), json!([1])));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod asking;
 mod content;
+pub mod context;
 pub mod events;
 mod id;
 mod json;

@@ -40,6 +40,9 @@ pub(crate) struct Flags {
     /// Only these tool families, separated by commas [default: all]
     #[arg(long, global = true, env = "MAINSTAY_TOOLS", value_name = "FAMILY,…", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
+    /// The directory that holds context caches [default: caches in the data directory]
+    #[arg(long, global = true, env = "CONTEXT_CACHE_ROOT", value_name = "DIR")]
+    pub(crate) cache_root: Option<PathBuf>,
     /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as info,mainstay_engine=debug
     #[arg(long, global = true, env = "MAINSTAY_LOG", value_name = "LEVEL")]
     pub(crate) log: Option<String>,
@@ -116,6 +119,8 @@ pub(crate) enum Dialect {
     Mcp,
     /// A tool's name is the method, its value the whole result
     Mira,
+    /// Documents from context caches within a budget, and no other tools; needs --cache-root
+    Context,
 }
 
 /// A server to ask instead of this program itself.

@@ -50,6 +50,9 @@ pub(crate) struct Loaded {
 /// A nested setting in the environment: `MAINSTAY__ENGINE__DEADLINE_SECONDS=10`.
 const NESTED: &str = "MAINSTAY__";
 
+/// What contract 002 calls `context.tool_timeout_secs`.
+const TOOL_TIMEOUT: &str = "CONTEXT_TOOL_TIMEOUT_SECS";
+
 pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Loaded> {
     let file = match &flags.config {
         Some(file) => Some(file.clone()),
@@ -59,8 +62,11 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
         Some(file) => read(file)?,
         None => Table::new(),
     };
+    let mut tool_timeout = None;
     for (name, value) in environment {
-        if let Some(path) = name.strip_prefix(NESTED) {
+        if name == TOOL_TIMEOUT {
+            tool_timeout = Some(seconds(&value)?);
+        } else if let Some(path) = name.strip_prefix(NESTED) {
             let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
             set(&mut table, &keys, parse_value(&value))
                 .with_context(|| format!("{name} does not fit the configuration"))?;
@@ -71,6 +77,10 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
         anyhow::anyhow!("the configuration ({origin}) is not valid: {}", error.message())
     })?;
     overlay(&mut config, flags);
+    config.context.tool_timeout_secs = tool_timeout.unwrap_or(config.context.tool_timeout_secs);
+    if config.context.tool_timeout_secs == 0 {
+        bail!("context.tool_timeout_secs is 0, and no call is done in no time; set it to 1 or more");
+    }
     config.file.clone_from(&file);
     Ok(Loaded { config, file })
 }
@@ -89,6 +99,11 @@ fn parse_value(text: &str) -> Value {
     }
 }
 
+fn seconds(text: &str) -> anyhow::Result<u64> {
+    let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
+    seconds.with_context(|| format!("{TOOL_TIMEOUT} is {text:?}; it has to be a whole number of seconds, 1 or more"))
+}
+
 fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
     match keys {
         [] => bail!("the name is empty"),
@@ -104,12 +119,13 @@ fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
 
 /// Flags, and the variables that stand for them, win over everything.
 fn overlay(config: &mut Config, flags: &Flags) {
-    let Flags { config: _, workspace, data_dir, store, listen, tools, log, log_format } = flags.clone();
+    let Flags { config: _, workspace, data_dir, store, listen, tools, cache_root, log, log_format } = flags.clone();
     config.workspace = workspace.or(config.workspace.take());
     config.data_dir = data_dir.or(config.data_dir.take());
     config.store = store.or(config.store.take());
     config.server.listen = listen.unwrap_or(config.server.listen);
     config.tools = tools.unwrap_or(std::mem::take(&mut config.tools));
+    config.context.cache_root = cache_root.or(config.context.cache_root.take());
     config.log.level = log.unwrap_or(std::mem::take(&mut config.log.level));
     config.log.format = log_format.unwrap_or(config.log.format);
 }
@@ -192,6 +208,23 @@ mod tests {
         let config = load_text(text, &[("MAINSTAY__ENGINE__DRAIN_SECONDS", "9")], flags).unwrap();
         assert_eq!((config.engine.deadline_seconds, config.engine.drain_seconds), (1, 9));
         assert_eq!(config.server.listen.port(), 3);
+    }
+
+    #[test]
+    fn the_variables_of_contract_002_are_heard() {
+        let text = "[context]\ntool_timeout_secs = 5\ncache_root = \"a\"";
+        let timeout = |value| [("MAINSTAY__CONTEXT__TOOL_TIMEOUT_SECS", "6"), (TOOL_TIMEOUT, value)];
+        let flags = Flags { cache_root: Some("b".into()), ..Flags::default() };
+        let config = load_text(text, &timeout("7"), flags).unwrap();
+        assert_eq!((config.context.tool_timeout_secs, config.context.cache_root), (7, Some("b".into())));
+        let config = load_text(text, &timeout("7")[..1], Flags::default()).unwrap();
+        assert_eq!((config.context.tool_timeout_secs, config.context.cache_root), (6, Some("a".into())));
+        for wrong in ["0", "-1", "1.5", "soon", ""] {
+            let error = load_text("", &timeout(wrong), Flags::default()).unwrap_err().to_string();
+            assert!(error.contains(TOOL_TIMEOUT) && error.contains(&format!("{wrong:?}")), "{error}");
+        }
+        let error = load_text("[context]\ntool_timeout_secs = 0", &[], Flags::default()).unwrap_err();
+        assert!(error.to_string().contains("tool_timeout_secs is 0"), "{error}");
     }
 
     #[test]

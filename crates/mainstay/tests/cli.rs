@@ -3,15 +3,21 @@
 #![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
 
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 fn mainstay(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
+    started_as("mainstay", data, args, input)
+}
+
+fn started_as(name: &str, data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
-    command.args(args).env("XDG_CONFIG_HOME", data).env("XDG_DATA_HOME", data).current_dir(data);
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MAINSTAY")) {
+    command.arg0(name).args(args).env("XDG_CONFIG_HOME", data).env("XDG_DATA_HOME", data).current_dir(data);
+    let ours = |name: &str| name.starts_with("MAINSTAY") || name.starts_with("CONTEXT_");
+    for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -113,6 +119,24 @@ fn the_doctor_says_what_to_do() {
         mainstay(data.path(), &["doctor", "--listen", "0.0.0.0:0", "--workspace", "/no/such/dir"], "");
     assert_eq!(code, 1);
     assert!(sick.contains("/no/such/dir") && sick.contains("--workspace") && sick.contains("[server.auth]"), "{sick}");
+}
+
+#[test]
+fn under_its_other_names_the_program_is_what_they_say() {
+    let data = tempfile::tempdir().unwrap();
+    let server = |args: &[&str]| started_as("/usr/bin/mcp-context-server", data.path(), args, "");
+    let (code, out, error) = server(&[]);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(error.starts_with("mcp-context-server: ") && error.contains("CONTEXT_CACHE_ROOT"), "{error}");
+    assert_eq!(server(&["tools"]).0, 1, "it has no commands");
+    let (code, help, _) = server(&["--help"]);
+    assert_eq!(code, 0);
+    for word in ["mcp-context-server", "CONTEXT_CACHE_ROOT", "CONTEXT_TOOL_TIMEOUT_SECS", "--cache-root"] {
+        assert!(help.contains(word), "{word}: {help}");
+    }
+    assert!(!help.contains("--listen"), "{help}");
+    let error = refused(data.path(), &["stdio", "--dialect", "context"]);
+    assert!(error.starts_with("mainstay: ") && error.contains("CONTEXT_CACHE_ROOT"), "{error}");
 }
 
 #[test]

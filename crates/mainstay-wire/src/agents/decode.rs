@@ -81,6 +81,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refused> {
     let Some(Message { id, method, params }) = jsonrpc::read(bytes).map_err(|refusal| refused(&refusal))? else {
         return Ok(None);
     };
+    let params = jsonrpc::or_empty(params);
     let is_object = params.is_object();
     let asked = match ask(&method, params) {
         None => {

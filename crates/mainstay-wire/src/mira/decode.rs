@@ -48,7 +48,7 @@ pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refused> {
         return Ok(None);
     };
     let idle = id.is_none() && (method == "tools/list" || method.starts_with("notifications/"));
-    let args = match (params, &id) {
+    let args = match (jsonrpc::or_empty(params), &id) {
         (Value::Object(args), _) if !idle => args,
         (Value::Array(_), Some(id)) => {
             return Err(Refused { id: id.clone(), fault: Fault::params("params", "The params must be an object.") });

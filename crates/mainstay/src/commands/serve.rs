@@ -1,6 +1,9 @@
 //! `mainstay serve` and `mainstay stdio`.
 
 use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Context as _;
 
 use crate::cli::Dialect;
 use crate::house::{about, keep_house, open_engine, stop_signal};
@@ -26,20 +29,73 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
 }
 
 pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
+    match dialect {
+        Dialect::Mcp => speak(config, more, mainstay_server::Dialect::Mcp).await,
+        Dialect::Mira => speak(config, more, mainstay_server::Dialect::Mira).await,
+        Dialect::Context => {
+            let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
+            speak(&context_alone(config)?, more, mainstay_server::Dialect::Context { tool_timeout }).await
+        }
+    }
+}
+
+async fn speak(config: &Config, more: MoreFamilies, dialect: mainstay_server::Dialect) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
     keep_house(&engine);
-    let dialect = match dialect {
-        Dialect::Mcp => mainstay_server::Dialect::Mcp,
-        Dialect::Mira => mainstay_server::Dialect::Mira,
-    };
     mainstay_server::serve_stdio(&engine, &about(config)?, dialect, config.server.message_bytes, stop).await?;
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }
 
+/// As the dialect `context` starts the house: with its own tools and no others. What is set about the others does not
+/// concern it, and must not keep it from starting.
+fn context_alone(config: &Config) -> anyhow::Result<Config> {
+    config.context.cache_root.as_ref().context(
+        "it is not known where the caches are; set CONTEXT_CACHE_ROOT, or --cache-root, to the directory that holds them",
+    )?;
+    let mut config = config.clone();
+    config.tools = vec!["context".to_owned()];
+    let own = |name: &str| name.strip_prefix("context").is_some_and(|rest| rest.starts_with(['_', '/', '.']));
+    config.disabled_tools.retain(|name| own(name));
+    config.engine.rate.per_tool.retain(|name, _| own(name));
+    config.engine.consent.required_for_tools.retain(|name| own(name));
+    // The contract's own limit is the one that counts.
+    for limit in [&mut config.engine.deadline_seconds, &mut config.engine.long_deadline_seconds] {
+        *limit = (*limit).max(config.context.tool_timeout_secs);
+    }
+    Ok(config)
+}
+
 async fn finish(engine: &mainstay_engine::Engine) {
     if !engine.shut_down().await {
         tracing::warn!("some calls did not finish in time and were cut off");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_context_server_has_its_own_tools_and_what_is_set_about_them() {
+        let text = "tools = [\"files\"]\ndisabled_tools = [\"exec/run\", \"context.resolve\", \"contexts_x\"]\n\
+            [context]\ncache_root = \"c\"\ntool_timeout_secs = 300\n\
+            [engine.consent]\nrequired_for_tools = [\"files_write\", \"context_list_caches\"]\n\
+            [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n";
+        let alone = context_alone(&toml::from_str(text).unwrap()).unwrap();
+        assert_eq!(
+            (alone.tools, alone.disabled_tools),
+            (vec!["context".to_owned()], vec!["context.resolve".to_owned()])
+        );
+        assert_eq!(alone.engine.consent.required_for_tools, ["context_list_caches"]);
+        assert_eq!(alone.engine.rate.per_tool.keys().collect::<Vec<_>>(), ["context/resolve"]);
+        assert_eq!(alone.engine.deadline_seconds, 300);
+    }
+
+    #[test]
+    fn without_a_cache_root_the_context_server_does_not_start() {
+        let error = context_alone(&Config::default()).unwrap_err().to_string();
+        assert!(error.contains("CONTEXT_CACHE_ROOT") && error.contains("--cache-root"), "{error}");
     }
 }
