@@ -3,6 +3,7 @@
 //! `mainstay-conformance --listen ADDR` serves; every command of `mainstay` works as well.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 use mainstay::Config;
@@ -11,10 +12,16 @@ use mainstay_core::Family;
 
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
-    if args.get(1).is_none_or(|first| first.as_encoded_bytes().starts_with(b"-")) {
+    let is_command = |word: &OsString| !word.as_encoded_bytes().starts_with(b"-");
+    if is_own_name(&args) && !args.get(1).is_some_and(is_command) {
         args.insert(1, "serve".into());
     }
     mainstay::main(args.into_iter(), families)
+}
+
+/// Under another name the program is another one, as `mainstay` is.
+fn is_own_name(args: &[OsString]) -> bool {
+    args.first().and_then(|name| Path::new(name).file_name()).is_some_and(|name| name == env!("CARGO_BIN_NAME"))
 }
 
 fn families(config: &Config) -> Vec<Family> {

@@ -116,7 +116,7 @@ fn holds(expected: &Path, actual: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     let Ok(entries) = fs::read_dir(from) else { return };
     for entry in entries.map(|entry| entry.unwrap()) {
         let target = to.join(entry.file_name());
@@ -127,6 +127,12 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), target).unwrap();
         }
     }
+}
+
+/// A copy of a directory, where nothing is yet.
+pub(crate) fn copy_to(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    copy(from, to);
 }
 
 /// A workspace with room around it, so that what lands beside it is found.

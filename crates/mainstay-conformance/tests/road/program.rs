@@ -18,6 +18,7 @@ pub(crate) fn command(data: &Path, args: &[&str]) -> Command {
     let data = data.to_str().unwrap();
     command.args(args).args(["--data-dir", data, "--workspace", workspace(), "--log", "warn,mainstay=info"]);
     command.env_remove("MAINSTAY_STORE").env_remove("MAINSTAY_CONFIG").env("XDG_CONFIG_HOME", data);
+    command.env_remove("CONTEXT_CACHE_ROOT").env_remove("CONTEXT_TOOL_TIMEOUT_SECS");
     command
 }
 
@@ -332,6 +333,13 @@ impl Piped {
 
     pub(crate) fn terminate(&self) {
         assert!(Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// The most memory it has had so far, in bytes.
+    pub(crate) fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
     }
 
     pub(crate) fn end_input(&mut self) {

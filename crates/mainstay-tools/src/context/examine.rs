@@ -21,7 +21,8 @@ pub struct Inspection {
     pub document_count: u64,
     /// Of the files of its documents.
     pub total_bytes: u64,
-    /// Whether every document, and the cache as a whole, has the hash that it says it has.
+    /// Whether the manifest is sound and every document has the hash that it says. The index, which nothing here reads,
+    /// does not count.
     pub valid: bool,
 }
 
@@ -31,6 +32,7 @@ pub struct Examined {
     /// Nothing if there is none that can be read as one.
     manifest: Option<Manifest>,
     total_bytes: u64,
+    valid: bool,
     /// Everything that is wrong, each in a line.
     pub problems: Vec<String>,
 }
@@ -39,12 +41,13 @@ impl Examined {
     pub(super) fn read(directory: &Dir, progress: &Progress) -> Result<Self> {
         let Some((manifest, _)) = read_manifest(directory)? else {
             let problem = format!("{MANIFEST}: it is not there, or is no manifest");
-            return Ok(Self { manifest: None, total_bytes: 0, problems: vec![problem] });
+            return Ok(Self { manifest: None, total_bytes: 0, valid: false, problems: vec![problem] });
         };
         let problems = manifest.problems().into_iter().map(|problem| format!("{MANIFEST}: {problem}")).collect();
-        let mut examined = Self { manifest: None, total_bytes: 0, problems };
-        examined.look_at_index(directory, &manifest)?;
+        let mut examined = Self { manifest: None, total_bytes: 0, valid: false, problems };
         examined.look_at_documents(directory, &manifest, progress)?;
+        examined.valid = examined.problems.is_empty();
+        examined.look_at_index(directory, &manifest)?;
         examined.manifest = Some(manifest);
         Ok(examined)
     }
@@ -107,6 +110,6 @@ impl Examined {
             Some(manifest) => (manifest.cache_version.clone(), manifest.document_count),
             None => (String::new(), 0),
         };
-        Inspection { cache_version, document_count, total_bytes: self.total_bytes, valid: self.problems.is_empty() }
+        Inspection { cache_version, document_count, total_bytes: self.total_bytes, valid: self.valid }
     }
 }

@@ -222,7 +222,9 @@ fn only_what_is_whole_is_valid() {
     assert_eq!(inspect(), expected);
     let index = std::fs::read(ground.cache().join("index.json")).unwrap();
     std::fs::write(ground.cache().join("index.json"), "{}").unwrap();
-    assert_eq!(inspect(), Inspection { valid: false, ..expected.clone() });
+    assert_eq!(inspect(), expected, "nothing here reads the index");
+    let problems = examine_at(&ground.cache(), &Progress::default()).unwrap().problems;
+    assert!(problems.len() == 1 && problems[0].starts_with("index.json"), "{problems:?}");
     std::fs::write(ground.cache().join("index.json"), index).unwrap();
     std::fs::remove_file(ground.file("empty.md")).unwrap();
     let left = inspect();

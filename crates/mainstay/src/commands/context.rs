@@ -105,10 +105,11 @@ struct Verified<'a> {
 fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
     let examined = shown("Verifying", |progress| examine_at(cache, progress))?;
     let (inspection, problems) = (examined.inspection(), &examined.problems);
+    let valid = problems.is_empty();
     if json {
         let (cache_version, document_count) = (inspection.cache_version.as_str(), inspection.document_count);
-        print_pretty(&Verified { valid: inspection.valid, cache_version, document_count, problems })?;
-    } else if inspection.valid {
+        print_pretty(&Verified { valid, cache_version, document_count, problems })?;
+    } else if valid {
         let told =
             format!("{} documents and the cache itself have the hashes they should have", inspection.document_count);
         print(&format!("{told}: {}\n", inspection.cache_version))?;
@@ -116,7 +117,7 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
         let lines: String = problems.iter().flat_map(|problem| [printable::line(problem), "\n".into()]).collect();
         print(&lines)?;
     }
-    if inspection.valid {
+    if valid {
         return Ok(ExitCode::SUCCESS);
     }
     let told = format!("The cache {} is not as it was built: {} problems.", cache.display(), problems.len());
