@@ -18,6 +18,7 @@ const SPAWN_RATE: &str = "spawn_rate";
 /// What a benchmark is measured against.
 fn peers(name: &str) -> &'static [Tool] {
     match name {
+        "context" => &[Tool::ContextCli, Tool::McpContextServer],
         "spine" => &[Tool::Node, Tool::ServerEverything],
         "workspace" => &[Tool::Node, Tool::ServerFilesystem, Tool::Ripgrep],
         _ => &[],

@@ -32,6 +32,8 @@ const CONFORMANCE: Pin = Pin { package: "@modelcontextprotocol/conformance", ver
 const INSPECTOR: Pin = Pin { package: "@modelcontextprotocol/inspector", version: "2.12.0" };
 const SERVER_EVERYTHING: Pin = Pin { package: "@modelcontextprotocol/server-everything", version: "2026.8.31" };
 const SERVER_FILESYSTEM: Pin = Pin { package: "@modelcontextprotocol/server-filesystem", version: "2026.8.31" };
+const CONTEXT_CLI: Pin = Pin { package: "context-cli", version: "0.1.0" };
+const MCP_CONTEXT_SERVER: Pin = Pin { package: "mcp-context-server", version: "0.1.0" };
 const RIPGREP: Pin = Pin { package: "ripgrep", version: "15.1.0" };
 const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
 /// What the Python example of contract 001 is written with.
@@ -60,6 +62,8 @@ pub(crate) enum Tool {
     Inspector,
     ServerEverything,
     ServerFilesystem,
+    ContextCli,
+    McpContextServer,
     Ripgrep,
     Python,
     PythonSdk,
@@ -139,6 +143,8 @@ impl Tools {
             Tool::Inspector => self.npm_install(&INSPECTOR),
             Tool::ServerEverything => self.npm_install(&SERVER_EVERYTHING),
             Tool::ServerFilesystem => self.npm_install(&SERVER_FILESYSTEM),
+            Tool::ContextCli => self.cargo_install(&CONTEXT_CLI, "context"),
+            Tool::McpContextServer => self.cargo_install(&MCP_CONTEXT_SERVER, "mcp-context-server"),
             Tool::Ripgrep => self.cargo_install(&RIPGREP, "rg"),
             Tool::Python => self.make_virtual_environment(),
             Tool::PythonSdk => self.pip_install(&PYTHON_SDK),

@@ -19,7 +19,7 @@ use yardstick::report::{disturbance, ratio_row, table_head, table_row, target_ta
 use yardstick::servers::Programs;
 use yardstick::stdio::{Load, StdioServer};
 use yardstick::target::Target;
-use yardstick::{machine, progress, save_json, until_stopped, window_length};
+use yardstick::{machine, progress, save_json, turns, until_stopped, window_length};
 
 const FEW: (&str, usize) = ("1,000 rows", 1_000);
 const MANY: (&str, usize) = ("1,000,000 rows", 1_000_000);
@@ -99,9 +99,7 @@ async fn measure(contenders: &mut [Contender], rounds: usize, length: Duration) 
         let mut pair: Vec<Cell> = contenders.iter().map(|contender| Cell::new(contender.name, in_flight)).collect();
         for round in 0..rounds {
             progress(&format!("{in_flight} in flight, round {} of {rounds}", round + 1));
-            for turn in 0..contenders.len() {
-                // Each round begins with the other one, so that nobody always runs after the same.
-                let at = (turn + round) % contenders.len();
+            for at in turns(round, contenders.len()) {
                 let sample = contenders[at].server.measure(&mut load(&Arc::default()), in_flight, length).await?;
                 pair[at].push(sample);
             }
@@ -151,7 +149,7 @@ fn report(arguments: &Arguments, cells: &[Cell], targets: &[Target]) -> Result<S
             ratio_row(&mut out, &format!("time, {} / {}", MANY.0, FEW.0), ratio)?;
         }
     }
-    disturbance(&mut out, cells.iter().flat_map(|cell| &cell.rounds))?;
+    disturbance(&mut out, cells.iter().flat_map(Cell::others_cores))?;
     target_table(&mut out, targets)?;
     Ok(out)
 }

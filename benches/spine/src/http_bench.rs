@@ -14,7 +14,7 @@ use yardstick::message::{FIRST_ID, Numbered};
 use yardstick::process_cost::{Memory, ProcessorTime};
 use yardstick::sample::{Sample, Window};
 use yardstick::servers::{Programs, Server, command};
-use yardstick::{SETTLE, progress};
+use yardstick::{SETTLE, progress, turns};
 
 use crate::Settings;
 use crate::http_load::{self, Connection, Ids};
@@ -167,9 +167,7 @@ impl Field {
         for round in 0..settings.rounds {
             progress(&format!("HTTP round {} of {}", round + 1, settings.rounds));
             for (at, connections) in CONNECTIONS.into_iter().enumerate() {
-                for turn in 0..self.contenders.len() {
-                    // Each round begins with another server, so that nobody always runs after the same one.
-                    let turn = (turn + round) % self.contenders.len();
+                for turn in turns(round, self.contenders.len()) {
                     let contender = &self.contenders[turn];
                     let sample = self.measure(contender, connections, settings.seconds).await;
                     let sample = sample.with_context(|| self.servers[contender.server].complaint(contender.name))?;

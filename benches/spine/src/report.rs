@@ -25,7 +25,7 @@ impl Display for Results {
             self.stdio_tables(out)?;
         }
         self.memory(out)?;
-        disturbance(out, self.http.iter().chain(&self.stdio).flat_map(|cell| &cell.rounds))?;
+        disturbance(out, self.http.iter().chain(&self.stdio).flat_map(Cell::others_cores))?;
         target_table(out, &self.targets)
     }
 }

@@ -11,7 +11,7 @@ use yardstick::process_cost::Memory;
 use yardstick::sample::median;
 use yardstick::servers::Programs;
 use yardstick::stdio::{Load, MOST_IN_FLIGHT, StdioServer};
-use yardstick::{SETTLE, progress};
+use yardstick::{SETTLE, progress, turns};
 
 use crate::Settings;
 use crate::http_bench::{everything, everything_echo, mainstay, mainstay_echo};
@@ -144,8 +144,7 @@ async fn run_rounds(servers: &mut [Loaded], settings: &Settings) -> Result<Vec<C
     for round in 0..settings.rounds {
         progress(&format!("stdio round {} of {}", round + 1, settings.rounds));
         for (at, in_flight) in IN_FLIGHT.into_iter().enumerate() {
-            for turn in 0..servers.len() {
-                let turn = (turn + round) % servers.len();
+            for turn in turns(round, servers.len()) {
                 let Loaded { server, load } = &mut servers[turn];
                 let sample = server.measure(load, in_flight, settings.seconds).await?;
                 cells[at * servers.len() + turn].push(sample);

@@ -1,4 +1,4 @@
-//! The files the servers work on. They are the same in every run, so they are made once and kept.
+//! The files the servers work on.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
+use yardstick::kept::Kept;
 
 use crate::prose::{COMMON, Prose, RARE, ROUTINE};
 
@@ -39,18 +40,8 @@ impl Ground {
     /// Takes what an earlier run has made under `base`, or makes it.
     pub(crate) fn prepare(base: &Path, files: usize) -> Result<Self> {
         let root = base.join(format!("workspace-{files}-{EDITION}"));
-        let stamp = root.with_extension("made");
-        let made = fs::read(&stamp).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let tree = if let Some(tree) = made {
-            tree
-        } else {
-            yardstick::progress("making the files to work on");
-            let tree = make(&root, files).with_context(|| format!("cannot make {}", root.display()))?;
-            fs::write(&stamp, serde_json::to_vec(&tree)?)?;
-            tree
-        };
-        // Relative links and `..` in the base would not be what a server shows.
-        Ok(Self { root: root.canonicalize()?, tree })
+        let Kept { root, counts: tree } = Kept::prepare(&root, |root| make(root, files))?;
+        Ok(Self { root, tree })
     }
 }
 
@@ -67,9 +58,6 @@ pub(crate) fn last_words(bytes: usize) -> String {
 }
 
 fn make(root: &Path, files: usize) -> Result<Counts> {
-    if root.exists() {
-        fs::remove_dir_all(root)?;
-    }
     for directory in ["read", "edit", "texts"] {
         fs::create_dir_all(root.join(directory))?;
     }

@@ -8,6 +8,7 @@ use yardstick::cell::Cell;
 use yardstick::process_cost::ProcessorTime;
 use yardstick::sample::{Latencies, Sample, Window};
 use yardstick::stdio::Load;
+use yardstick::turns;
 
 use crate::contender::Field;
 
@@ -56,10 +57,8 @@ impl Heat {
     }
 
     pub(crate) async fn round(&mut self, field: &mut Field, round: usize, length: Duration) -> Result<()> {
-        let count = self.entries.len();
-        for turn in 0..count {
-            // Each round begins with another one, so that nobody always runs after the same.
-            let Entry { runner, cell } = &mut self.entries[(turn + round) % count];
+        for at in turns(round, self.entries.len()) {
+            let Entry { runner, cell } = &mut self.entries[at];
             let sample = match runner {
                 Runner::Server { at, load } => field.contenders[*at].server.measure(load, cell.at_once, length).await?,
                 Runner::Spawn => spawn_plainly(length)?,

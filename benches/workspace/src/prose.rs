@@ -1,5 +1,7 @@
 //! Text that looks like words and is the same every time.
 
+use yardstick::numbers::Numbers;
+
 /// Found in a handful of lines.
 pub(crate) const RARE: &str = "a quetzal flies over the house\n";
 /// Found in some ten thousand lines.
@@ -11,28 +13,18 @@ const SYLLABLES: [&str; 16] =
     ["ba", "co", "di", "fu", "go", "hi", "ka", "lo", "mi", "no", "pe", "ra", "so", "tu", "ve", "zi"];
 const LINE: usize = 78;
 
-/// A generator of xorshift numbers; the files need to differ, not to be random.
-pub(crate) struct Prose(u64);
+pub(crate) struct Prose(Numbers);
 
 impl Prose {
     pub(crate) fn from(seed: u64) -> Self {
-        let mut prose = Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
-        prose.number();
-        prose
-    }
-
-    fn number(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        Self(Numbers::from(seed))
     }
 
     /// One line with its end.
     pub(crate) fn line(&mut self) -> String {
         let mut line = String::with_capacity(LINE + 8);
         while line.len() < LINE {
-            let mut bits = self.number();
+            let mut bits = self.0.draw();
             for _ in 0..2 + bits % 3 {
                 bits >>= 4;
                 line.push_str(SYLLABLES[usize::try_from(bits % 16).unwrap_or(0)]);
@@ -57,7 +49,7 @@ impl Prose {
 
     /// A line that the regular expression of the search finds.
     pub(crate) fn routine(&mut self) -> String {
-        format!("fn routine_{:03}(lamp) of the house\n", self.number() % 1000)
+        format!("fn routine_{:03}(lamp) of the house\n", self.0.draw() % 1000)
     }
 }
 

@@ -28,7 +28,7 @@ impl Display for Results {
         self.commands(out)?;
         self.memory(out)?;
         let reads = self.reads.iter().flat_map(|reads| &reads.cells);
-        disturbance(out, reads.chain(&self.edits).flat_map(|cell| &cell.rounds))?;
+        disturbance(out, reads.chain(&self.edits).flat_map(Cell::others_cores))?;
         target_table(out, &self.targets)
     }
 }

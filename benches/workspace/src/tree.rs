@@ -7,7 +7,7 @@ use memchr::memmem;
 use serde::Deserialize;
 use serde_json::json;
 use yardstick::message::tool_call;
-use yardstick::progress;
+use yardstick::{progress, turns};
 
 use crate::Settings;
 use crate::contender::{FILESYSTEM, Field, MAINSTAY};
@@ -38,9 +38,8 @@ pub(crate) async fn run(field: &mut Field, ground: &Ground, settings: &Settings)
     }
     for round in 0..=settings.rounds {
         progress(&format!("tree, round {round} of {}", settings.rounds));
-        let count = entries.len();
-        for turn in 0..count {
-            let (ask, timing) = &mut entries[(turn + round) % count];
+        for at in turns(round, entries.len()) {
+            let (ask, timing) = &mut entries[at];
             let timed = list(field, ground, *ask).await?;
             // The first round brings the directories into memory.
             if round > 0 {

@@ -24,6 +24,11 @@ impl Cell {
         self.median = Some(Sample::median(&self.rounds));
     }
 
+    /// Of every round, the cores that other work took.
+    pub fn others_cores(&self) -> impl Iterator<Item = f64> {
+        self.rounds.iter().map(|sample| sample.others_cores)
+    }
+
     /// Calls per second of one server over another's; `None` when either was left out of this run.
     pub fn ratio(cells: &[Self], over: &str, under: &str, at_once: usize) -> Option<Ratio> {
         let find = |server: &str| cells.iter().find(|cell| cell.server == server && cell.at_once == at_once);

@@ -3,7 +3,9 @@
 #![expect(clippy::print_stderr, reason = "a benchmark says how far it is, apart from its tables on stdout")]
 
 pub mod cell;
+pub mod kept;
 pub mod message;
+pub mod numbers;
 pub mod process_cost;
 pub mod report;
 pub mod sample;
@@ -24,6 +26,11 @@ pub const SETTLE: Duration = Duration::from_secs(3);
 /// Says how far the run is.
 pub fn progress(what: &str) {
     eprintln!("{what}");
+}
+
+/// Whose turn it is in a round: each one begins with another, so that nobody always runs after the same.
+pub fn turns(round: usize, contenders: usize) -> impl Iterator<Item = usize> {
+    (0..contenders).map(move |turn| (turn + round) % contenders)
 }
 
 /// Servers end when they are dropped, so a signal must unwind the benchmark's future and not merely stop the process.
@@ -58,4 +65,15 @@ pub fn machine() -> String {
         .find_map(|line| line.strip_prefix("model name")?.split_once(':'))
         .map_or("unknown processor", |(_, model)| model.trim());
     format!("{cores} cores, {model}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everyone_has_one_turn_in_a_round_and_begins_once_in_as_many() {
+        let rounds: Vec<Vec<usize>> = (0..3).map(|round| turns(round, 3).collect()).collect();
+        assert_eq!(rounds, [[0, 1, 2], [1, 2, 0], [2, 0, 1]]);
+    }
 }

@@ -8,6 +8,8 @@ use serde::Serialize;
 /// The unit of processor time in `/proc`; Linux fixes it at 100 a second for programs, whatever the kernel's own tick.
 const TICKS_PER_SECOND: f64 = 100.0;
 
+const THIS_PROCESS: &str = "/proc/self/stat";
+
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Memory {
     /// Everything resident, pages shared with other processes included.
@@ -24,8 +26,13 @@ impl Memory {
         Ok(Self {
             rss_bytes: bytes(&rollup, "Rss:")?,
             pss_bytes: bytes(&rollup, "Pss:")?,
-            peak_bytes: bytes(&format!("/proc/{pid}/status"), "VmHWM:")?,
+            peak_bytes: Self::peak(pid)?,
         })
+    }
+
+    /// The most that was ever resident, alone: cheap enough to be asked for over and over.
+    pub fn peak(pid: u32) -> Result<u64> {
+        bytes(&format!("/proc/{pid}/status"), "VmHWM:")
     }
 }
 
@@ -52,8 +59,17 @@ pub struct ProcessorTime {
 impl ProcessorTime {
     pub fn now(server: u32) -> Result<Self> {
         Ok(Self {
-            server: of_process(&format!("/proc/{server}/stat"))?,
-            generator: of_process("/proc/self/stat")?,
+            server: of_process(&format!("/proc/{server}/stat"), ITSELF)?,
+            generator: of_process(THIS_PROCESS, ITSELF)?,
+            machine: of_machine()?,
+        })
+    }
+
+    /// The same, where the server is a program that runs once: whatever this program has started and seen the end of.
+    pub fn of_ended() -> Result<Self> {
+        Ok(Self {
+            server: of_process(THIS_PROCESS, ITS_CHILDREN)?,
+            generator: of_process(THIS_PROCESS, ITSELF)?,
             machine: of_machine()?,
         })
     }
@@ -69,11 +85,15 @@ impl ProcessorTime {
     }
 }
 
-fn of_process(path: &str) -> Result<f64> {
+/// Where user and system time stand behind the name: those of a process, and of its children that have ended.
+const ITSELF: usize = 11;
+const ITS_CHILDREN: usize = 13;
+
+fn of_process(path: &str, whose: usize) -> Result<f64> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {path}"))?;
     // The program's name stands in brackets and may itself hold spaces, so count from the closing one.
     let after_name = text.rsplit_once(')').context("no process name in its stat")?.1;
-    ticks(after_name.split_whitespace().skip(11).take(2))
+    ticks(after_name.split_whitespace().skip(whose).take(2))
 }
 
 /// User, nice and system time. Interrupts are left out: on loopback they are the load's own, yet no process's.

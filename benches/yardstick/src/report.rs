@@ -17,7 +17,9 @@ pub fn table_row(out: &mut impl Write, cell: &Cell) -> fmt::Result {
     let Cell { server, median: Some(Sample { calls_per_second, p50_us, p99_us, server_cpu_us, .. }), .. } = cell else {
         return Ok(());
     };
-    writeln!(out, "{server:<52}{calls_per_second:>12.0}{p50_us:>12.1}{p99_us:>12.1}{server_cpu_us:>16.1}")
+    // A server that needs seconds for a call would else have a rate of 0.
+    let decimals = if *calls_per_second < 10.0 { 3 } else { 0 };
+    writeln!(out, "{server:<52}{calls_per_second:>12.decimals$}{p50_us:>12.1}{p99_us:>12.1}{server_cpu_us:>16.1}")
 }
 
 pub fn ratio_row(out: &mut impl Write, name: &str, ratio: Ratio) -> fmt::Result {
@@ -46,9 +48,9 @@ pub fn memory_table(out: &mut impl Write, rows: &[MemoryRow]) -> fmt::Result {
     Ok(())
 }
 
-/// A warning, if other work took part of the machine.
-pub fn disturbance<'a>(out: &mut impl Write, rounds: impl Iterator<Item = &'a Sample>) -> fmt::Result {
-    let others: Vec<f64> = rounds.map(|sample| sample.others_cores).collect();
+/// A warning, if other work took part of the machine; `others_cores` is of every measurement.
+pub fn disturbance(out: &mut impl Write, others_cores: impl Iterator<Item = f64>) -> fmt::Result {
+    let others: Vec<f64> = others_cores.collect();
     let disturbed = others.iter().filter(|cores| **cores > DISTURBED).count();
     if disturbed > 0 {
         let worst = others.iter().copied().fold(0.0, f64::max);

@@ -24,9 +24,8 @@ impl Window {
     }
 }
 
-/// Latencies in nanoseconds; four bytes reach four seconds, and a slower call counts as that.
 #[derive(Default)]
-pub struct Latencies(Vec<u32>);
+pub struct Latencies(Vec<Duration>);
 
 impl Latencies {
     /// With room enough that recording hardly ever allocates.
@@ -35,7 +34,7 @@ impl Latencies {
     }
 
     pub fn record(&mut self, latency: Duration) {
-        self.0.push(u32::try_from(latency.as_nanos()).unwrap_or(u32::MAX));
+        self.0.push(latency);
     }
 
     pub fn extend(&mut self, other: Self) {
@@ -61,8 +60,8 @@ impl Latencies {
             return 0.0;
         }
         let rank = (self.0.len() * percent / 100).min(self.0.len() - 1);
-        let (_, nanoseconds, _) = self.0.select_nth_unstable(rank);
-        f64::from(*nanoseconds) / 1000.0
+        let (_, latency, _) = self.0.select_nth_unstable(rank);
+        latency.as_secs_f64() * 1e6
     }
 }
 
@@ -136,6 +135,13 @@ mod tests {
         }
         assert!((latencies.percentile(50) - 51.0).abs() < 1e-9);
         assert!((latencies.percentile(99) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_call_of_many_seconds_counts_in_full() {
+        let mut latencies = Latencies::default();
+        latencies.record(Duration::from_secs(20));
+        assert!((latencies.percentile(50) - 20e6).abs() < 1e-3);
     }
 
     #[test]

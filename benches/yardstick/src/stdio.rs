@@ -19,7 +19,7 @@ pub const MOST_IN_FLIGHT: usize = 128;
 
 const WARM_UP: Duration = Duration::from_millis(500);
 /// A server that has not answered by then is broken, however slow the machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// Says what is wrong with the answer to the call of this number, if something is.
 type Check = Box<dyn Fn(&[u8], u64) -> Result<()>>;
@@ -115,8 +115,12 @@ impl StdioServer {
 
     async fn ask_patiently(&mut self, call: &str) -> Result<Vec<u8>> {
         let id = self.next_id(0);
-        let mut line = Numbered::new(&format!("{call}\n"));
-        self.stdin.write_all(line.with(id)).await?;
+        let mut call = Numbered::new(&format!("{call}\n"));
+        self.exchange(call.with(id), id).await
+    }
+
+    async fn exchange(&mut self, call: &[u8], id: u64) -> Result<Vec<u8>> {
+        self.stdin.write_all(call).await?;
         loop {
             let line = self.line().await?;
             if is_answer(&line) {
@@ -146,6 +150,33 @@ impl StdioServer {
         };
         let (mut latencies, (before, after)) = tokio::try_join!(self.drive(load, in_flight, window), cost)?;
         Ok(latencies.sample(window.length(), before, after))
+    }
+
+    /// One round of one call after the other, for `length` and until the last of them is answered: for a server that
+    /// may need longer for one call than a window lasts. What comes before it has to warm the server up.
+    pub async fn measure_whole_calls(&mut self, load: &mut Load, length: Duration) -> Result<Sample> {
+        let mut latencies = Latencies::with_room();
+        let pid = self.server.pid;
+        let before = ProcessorTime::now(pid)?;
+        let began = Instant::now();
+        while began.elapsed() < length {
+            latencies.record(self.time_one(load).await?);
+        }
+        let length = began.elapsed();
+        Ok(latencies.sample(length, before, ProcessorTime::now(pid)?))
+    }
+
+    /// How long one call takes, from before it is written until its answer has been read.
+    pub async fn time_one(&mut self, load: &mut Load) -> Result<Duration> {
+        let id = self.next_id(0);
+        let sent = Instant::now();
+        let line = timeout(PATIENCE, self.exchange(load.next(id), id))
+            .await
+            .unwrap_or_else(|_| bail!("a call was not answered"))
+            .with_context(|| self.complaint())?;
+        let took = sent.elapsed();
+        (load.check)(&line, id)?;
+        Ok(took)
     }
 
     /// Keeps `in_flight` calls under way until the window ends, then takes in the last answers.

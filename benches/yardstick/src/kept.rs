@@ -1,0 +1,62 @@
+//! Files to work on that are the same in every run, so they are made once and kept.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::progress;
+
+/// A directory of files, and what is known of them.
+pub struct Kept<T> {
+    pub root: PathBuf,
+    pub counts: T,
+}
+
+impl<T: Serialize + DeserializeOwned> Kept<T> {
+    /// Takes the directory that an earlier run has made, or makes it. The name has to tell one making from another.
+    pub fn prepare(root: &Path, make: impl FnOnce(&Path) -> Result<T>) -> Result<Self> {
+        let stamp = root.with_extension("made");
+        let made = fs::read(&stamp).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let counts = if let Some(counts) = made {
+            counts
+        } else {
+            progress(&format!("making the files in {}", root.display()));
+            let counts = make_anew(root, make).with_context(|| format!("cannot make {}", root.display()))?;
+            fs::write(&stamp, serde_json::to_vec(&counts)?)?;
+            counts
+        };
+        // Relative links and `..` would not be what a server shows.
+        Ok(Self { root: root.canonicalize()?, counts })
+    }
+}
+
+fn make_anew<T>(root: &Path, make: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    if root.exists() {
+        fs::remove_dir_all(root)?;
+    }
+    fs::create_dir_all(root)?;
+    make(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_half_made_is_made_anew_and_what_is_made_is_kept() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path().join("files-1");
+        fs::create_dir(&root).unwrap();
+        fs::write(root.join("half"), "of a run that was ended").unwrap();
+        let make = |root: &Path| -> Result<usize> {
+            fs::write(root.join("whole"), "")?;
+            Ok(fs::read_dir(root)?.count())
+        };
+        assert_eq!(Kept::prepare(&root, make).unwrap().counts, 1);
+        let kept: Kept<usize> = Kept::prepare(&root, |_| anyhow::bail!("made twice")).unwrap();
+        assert_eq!(kept.counts, 1);
+    }
+}
