@@ -15,16 +15,14 @@ pub(crate) async fn run(field: &Field, shelf: &Shelf, settings: &Settings) -> Re
     let sources = shelf.sources(settings.documents)?;
     let mut all: Vec<(Side, PathBuf, Deeds)> = Vec::new();
     for side in &field.sides {
-        let who = side.command_line();
-        all.push((*side, field.scratch().join(format!("built-by-{who}")), Deeds::new(who)));
+        all.push((*side, PathBuf::new(), Deeds::new(side.command_line())));
     }
     for round in 0..=settings.rounds {
         progress(&format!("build, round {round} of {}", settings.rounds));
         for at in turns(round, all.len()) {
             let (side, cache, deeds) = &mut all[at];
-            if cache.exists() {
-                std::fs::remove_dir_all(&*cache)?;
-            }
+            // Nothing is removed on the way: for some seconds after that, a file system is slow to make files.
+            *cache = field.scratch().join(format!("built-by-{}-{round}", side.command_line()));
             // What anyone before has left to be written is written before the clock starts.
             rustix::fs::sync();
             deeds.push(round, &Deed::of(field.build(*side, &sources.root, cache)?).await?);

@@ -177,7 +177,9 @@ impl<'a> Envelope<'a> {
             let id = id.clone().ok().flatten().unwrap_or_else(Id::null);
             Err(Refusal::invalid(id, format!("Invalid Request: {reason}")))
         };
-        if self.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
+        let is_ours =
+            |version: &RawValue| serde_json::from_str::<Cow<'_, str>>(version.get()).is_ok_and(|text| text == "2.0");
+        if !self.jsonrpc.is_some_and(is_ours) {
             return invalid("\"jsonrpc\" must be \"2.0\"");
         }
         if let Err(reason) = id {

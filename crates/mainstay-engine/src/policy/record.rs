@@ -154,15 +154,14 @@ fn outcome_word(result: &Result<Outcome>) -> &'static str {
 /// The detail stays here: it goes to the log with the request's id and crosses no wire.
 fn log(entry: &AuditEntry, error: &Error) {
     let (request_id, target, kind) = (&entry.request_id, &entry.target, error.kind.as_str());
-    if let Some(detail) = &error.detail {
-        // What is the caller's to mend is no trouble of the operator's.
-        if matches!(error.kind, Kind::Internal | Kind::Unavailable) {
-            tracing::error!(request_id, target, kind, detail, "call failed");
-        } else {
-            tracing::info!(request_id, target, kind, detail, "call failed");
-        }
-    } else {
-        tracing::debug!(request_id, target, kind, reason = %error.public, "call refused");
+    // What is the caller's to mend is no trouble of the operator's.
+    let trouble = matches!(error.kind, Kind::Internal | Kind::Unavailable | Kind::TimedOut);
+    let reason = error.public.as_ref();
+    match &error.detail {
+        Some(detail) if trouble => tracing::error!(request_id, target, kind, detail, "call failed"),
+        Some(detail) => tracing::info!(request_id, target, kind, detail, "call failed"),
+        None if trouble => tracing::warn!(request_id, target, kind, reason, "call failed"),
+        None => tracing::debug!(request_id, target, kind, reason, "call refused"),
     }
 }
 

@@ -33,7 +33,8 @@ pub struct Building {
 }
 
 impl Building {
-    /// Begins beside `target`, where a directory may lie already. Missing directories above it are made.
+    /// Begins beside `target`, where a directory may lie already. Missing directories above it are made, for their owner
+    /// alone.
     pub fn begin(target: &Path) -> Result<Self> {
         let shown = target.display().to_string();
         // A link is not replaced but what it leads to.
@@ -41,7 +42,10 @@ impl Building {
         let (Some(above), Some(name)) = (real.parent(), real.file_name()) else {
             return Err(Error::field("path", format!("{shown} is no name for a new directory.")));
         };
-        std::fs::create_dir_all(above).about(&above.display().to_string())?;
+        // A directory nobody has made yet may be one of the server's own.
+        let mut private = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
+        private.recursive(true).create(above).about(&above.display().to_string())?;
         let above = std::fs::canonicalize(above).about(&shown)?;
         let parent = rustix::fs::open(&above, DIRECTORY, Mode::empty()).about(&shown)?;
         sweep(&parent);

@@ -6,10 +6,12 @@ use std::ffi::OsStr;
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, Facts};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::failure::{Failure, is_absent};
+use super::flaw::Flaw;
 use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
+use super::{crew, sources};
 
 /// A million documents take about as much.
 const LARGEST_MANIFEST: u64 = 256 * 1024 * 1024;
@@ -17,8 +19,16 @@ const LARGEST_MANIFEST: u64 = 256 * 1024 * 1024;
 /// The largest document, as it is stored. A build refuses what would be larger.
 pub(super) const LARGEST_DOCUMENT: u64 = 256 * 1024 * 1024;
 
+/// The directory of a cache, and what people call it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) directory: &'a Dir,
+    pub(super) name: &'a str,
+}
+
 #[derive(Debug)]
 pub(super) struct Cache {
+    name: String,
     documents: Dir,
     /// What the file system said of the manifest when it was read.
     pub(super) manifest: Facts,
@@ -45,23 +55,25 @@ pub(super) struct Document {
     pub(super) content: String,
     /// What the file system said of its file before it was read.
     pub(super) facts: Facts,
+    /// Whether the path that it was made of has its id.
+    pub(super) source_fits: bool,
 }
 
 impl Cache {
-    pub(super) fn open(directory: &Dir) -> Result<Self> {
-        let Some((manifest, facts)) = read_manifest(directory)? else {
-            return Err(invalid("it has no manifest.json that can be read as one"));
-        };
-        if let Some(problem) = manifest.problems().into_iter().next() {
-            return Err(invalid(&format!("{MANIFEST}: {problem}")));
+    pub(super) fn open(place: Place<'_>) -> Result<Self> {
+        let flawed = |flaw: Flaw| flaw.error(place.name);
+        let (manifest, facts) = place.manifest()?.map_err(flawed)?;
+        if let Some(flaw) = manifest.flaws().into_iter().next() {
+            return Err(flawed(flaw));
         }
         let mut entries = manifest.documents;
         entries.sort_by(|a, b| a.id.cmp(&b.id));
-        Ok(Self { documents: documents(directory)?, manifest: facts, entries })
+        let documents = place.documents()?.map_err(flawed)?;
+        Ok(Self { name: place.name.to_owned(), documents, manifest: facts, entries })
     }
 
     pub(super) fn read(&self, entry: &Entry) -> Result<Document> {
-        read_document(&self.documents, entry)
+        read_document(&self.documents, entry)?.map_err(|flaw| flaw.error(&self.name))
     }
 
     /// Whether this is still what lies in a directory, by what the file system says of every file. `seen` are those facts
@@ -72,62 +84,69 @@ impl Cache {
             && directory.child(OsStr::new(DOCUMENTS)).is_ok_and(|documents| {
                 let alike =
                     |nth: usize| self.entries[nth].name().is_some_and(|name| same(&documents, name, &seen[nth]));
-                super::crew::all(seen.len(), alike)
+                crew::all(seen.len(), alike)
             })
     }
 }
 
-/// What a cache says of itself; nothing if that is not there or is no manifest at all.
-pub(super) fn read_manifest(directory: &Dir) -> Result<Option<(Manifest, Facts)>> {
-    let found = read_file(directory, MANIFEST, LARGEST_MANIFEST)?;
-    Ok(found.and_then(|(bytes, facts)| Some((serde_json::from_slice(&bytes).ok()?, facts))))
+impl Place<'_> {
+    /// What a cache says of itself.
+    pub(super) fn manifest(self) -> Result<Result<(Manifest, Facts), Flaw>> {
+        let (bytes, facts) = match read_file(self.directory, MANIFEST, LARGEST_MANIFEST)? {
+            Ok(found) => found,
+            Err(what) => return Ok(Err(Flaw::new(MANIFEST, what))),
+        };
+        let read = serde_json::from_slice(&bytes).map(|manifest| (manifest, facts));
+        Ok(read.map_err(|error| Flaw::new(MANIFEST, "it is no manifest").because(&error)))
+    }
+
+    pub(super) fn index(self) -> Result<Result<Vec<u8>, Flaw>> {
+        let found = read_file(self.directory, INDEX, LARGEST_MANIFEST)?;
+        Ok(found.map(|(bytes, _)| bytes).map_err(|what| Flaw::new(INDEX, what)))
+    }
+
+    pub(super) fn documents(self) -> Result<Result<Dir, Flaw>> {
+        match self.directory.child(OsStr::new(DOCUMENTS)) {
+            Ok(documents) => Ok(Ok(documents)),
+            Err(error) if is_absent(&error) => Ok(Err(Flaw::new(DOCUMENTS, "it is not there, or is no directory"))),
+            Err(error) => Err(unreadable(DOCUMENTS, &error)),
+        }
+    }
 }
 
-pub(super) fn read_index(directory: &Dir) -> Result<Option<Vec<u8>>> {
-    Ok(read_file(directory, INDEX, LARGEST_MANIFEST)?.map(|(bytes, _)| bytes))
-}
-
-pub(super) fn documents(directory: &Dir) -> Result<Dir> {
-    directory.child(OsStr::new(DOCUMENTS)).map_err(|error| trouble(DOCUMENTS, "it is not there", &error))
-}
-
-pub(super) fn read_document(documents: &Dir, entry: &Entry) -> Result<Document> {
-    let Some(name) = entry.name() else { return Err(invalid(&format!("{} is no place for a document", entry.file))) };
-    let wrong = |what: &str| invalid(&format!("{}: {what}", entry.file));
-    let found = read_file(documents, name, LARGEST_DOCUMENT)?;
-    let (bytes, facts) = found.ok_or_else(|| wrong("it is not there, or no file of a reasonable size"))?;
-    let stored: Stored<'_> = serde_json::from_slice(&bytes).map_err(|_| wrong("it is no document"))?;
+/// A document, or what is wrong with it.
+pub(super) fn read_document(documents: &Dir, entry: &Entry) -> Result<Result<Document, Flaw>> {
+    let flaw = |what: String| Ok(Err(Flaw::new(&entry.file, what)));
+    let Some(name) = entry.name() else { return flaw("it is no place for a document".into()) };
+    let (bytes, facts) = match read_file(documents, name, LARGEST_DOCUMENT)? {
+        Ok(found) => found,
+        Err(what) => return flaw(what),
+    };
+    let stored: Stored<'_> = match serde_json::from_slice(&bytes) {
+        Ok(stored) => stored,
+        Err(error) => return Ok(Err(Flaw::new(&entry.file, "it is no document").because(&error))),
+    };
     if stored.id != entry.id {
-        return Err(wrong(&format!("it says that it is {:?}, not {:?}", stored.id, entry.id)));
+        return flaw(format!("it says that it is {:?}, not {:?}", stored.id, entry.id));
     }
     if stored.version != entry.version || version_of(stored.content.as_bytes()) != entry.version {
-        return Err(wrong("its content is not what the manifest says"));
+        return flaw("its content is not what the manifest says".into());
     }
-    Ok(Document { content: stored.content, facts })
+    Ok(Ok(Document { source_fits: sources::id_of(&stored.source) == stored.id, content: stored.content, facts }))
 }
 
-/// Nothing if there is no such file, or it is larger.
-fn read_file(directory: &Dir, name: &str, limit: u64) -> Result<Option<(Vec<u8>, Facts)>> {
-    let cannot = |error: &Error| Failure::Io.because(format!("{name} of the cache cannot be read."), error);
+/// A file, or why there is none that can be read.
+fn read_file(directory: &Dir, name: &str, limit: u64) -> Result<Result<(Vec<u8>, Facts), String>> {
     let file = match directory.file(OsStr::new(name)) {
         Ok(file) => file,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(cannot(&error)),
+        Err(error) if is_absent(&error) => return Ok(Err("it is not there, or is no file".into())),
+        Err(error) => return Err(unreadable(name, &error)),
     };
     let facts = *file.facts();
-    Ok(file.read_whole(limit).map_err(|error| cannot(&error))?.map(|bytes| (bytes, facts)))
+    let bytes = file.read_whole(limit).map_err(|error| unreadable(name, &error))?;
+    Ok(bytes.map(|bytes| (bytes, facts)).ok_or_else(|| format!("it is larger than {limit} bytes")))
 }
 
-fn trouble(name: &str, absent: &str, error: &Error) -> Error {
-    if is_absent(error) {
-        return invalid(&format!("{name}: {absent}"));
-    }
-    Failure::Io.because(format!("{name} of the cache cannot be read."), error)
-}
-
-/// The problem is told apart, for those who want to know each.
-pub(super) fn invalid(problem: &str) -> Error {
-    let told = format!("The cache is not as it was built ({problem}). Build it anew.");
-    let data = json!({ "code": Failure::CacheInvalid.as_str(), "problem": problem });
-    Failure::CacheInvalid.error(told).with_data(data)
+fn unreadable(name: &str, error: &Error) -> Error {
+    Failure::Io.because(format!("{name} of the cache cannot be read: {}", error.public), error)
 }

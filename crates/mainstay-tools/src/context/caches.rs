@@ -10,7 +10,7 @@ use mainstay_sandbox::{Dir, EntryKind, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::cache::Cache;
+use super::cache::{Cache, Place};
 use super::examine::Examined;
 use super::failure::Failure;
 use super::index::Index;
@@ -52,11 +52,12 @@ impl Caches {
         }
         let found = Workspace::reading(&self.root).and_then(|root| root.find(name)?.open_dir());
         found.map_err(|error| match error.kind {
-            Kind::Internal | Kind::Unavailable => Failure::Io.because("The cache root cannot be read.", &error),
+            Kind::Internal | Kind::Unavailable | Kind::Denied => {
+                Failure::Io.because(format!("The cache {name:?} cannot be read."), &error)
+            }
             Kind::Invalid
             | Kind::Unknown
             | Kind::NotFound
-            | Kind::Denied
             | Kind::Unauthorized
             | Kind::ConsentRequired
             | Kind::RateLimited
@@ -99,7 +100,11 @@ impl Caches {
     }
 
     pub(super) fn examine(&self, name: &str, progress: &Progress) -> Result<Examined> {
-        steady(|| self.open(name), |directory| Examined::read(directory, progress), Examined::is_damaged)
+        steady(
+            || self.open(name),
+            |directory| Examined::read(Place { directory, name }, progress),
+            Examined::is_damaged,
+        )
     }
 
     pub(super) fn resolve(&self, name: &str, question: &Question<'_>, progress: &Progress) -> Result<String> {
@@ -112,13 +117,13 @@ impl Caches {
 
     /// What a cache holds, in the order of the ids.
     pub(super) fn entries(&self, name: &str) -> Result<Vec<Entry>> {
-        steady(|| self.open(name), |directory| Ok(Cache::open(directory)?.entries), |_| false)
+        steady(|| self.open(name), |directory| Ok(Cache::open(Place { directory, name })?.entries), |_| false)
     }
 
     /// The content of one document; nothing if the cache has none with this id.
     pub(super) fn document(&self, name: &str, id: &str) -> Result<Option<String>> {
         let read = |directory: &Dir| {
-            let cache = Cache::open(directory)?;
+            let cache = Cache::open(Place { directory, name })?;
             let found = cache.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok();
             found.map(|nth| Ok(cache.read(&cache.entries[nth])?.content)).transpose()
         };
@@ -139,7 +144,7 @@ impl Caches {
             return Ok(Ok(index.clone()));
         }
         *held = None;
-        let index = match Index::read(Cache::open(directory)?, self.memory_bytes, progress)? {
+        let index = match Index::read(Cache::open(Place { directory, name })?, self.memory_bytes, progress)? {
             Ok(index) if index.bytes() <= self.memory_bytes => Arc::new(index),
             Ok(index) => return Ok(Err(index.into_cache())),
             Err(cache) => return Ok(Err(cache)),

@@ -7,14 +7,11 @@ use mainstay_core::{Error, Result};
 
 use crate::progress::Progress;
 
-/// More threads than this wait for the same disk.
-const MOST: usize = 16;
-
 /// Documents that a thread takes at once.
 const PIECE: usize = 32;
 
 pub(super) fn hands() -> usize {
-    std::thread::available_parallelism().map_or(1, usize::from).min(MOST)
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Does something for every number below `count` and gives what came of it, in order; or the first failure there was.

@@ -1,16 +1,17 @@
 //! Holding a whole cache against what it says of itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use mainstay_core::{Error, Result};
+use mainstay_core::Result;
 use mainstay_sandbox::Dir;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
-use super::cache::{documents, read_document, read_index, read_manifest};
+use super::cache::{Place, read_document};
 use super::crew;
-use super::manifest::{INDEX, MANIFEST, Manifest};
+use super::failure::Failure;
+use super::flaw::Flaw;
+use super::manifest::{INDEX, MANIFEST, Manifest, PARTS};
 use crate::progress::Progress;
 
 /// What a cache is, in the order of the contract.
@@ -21,8 +22,8 @@ pub struct Inspection {
     pub document_count: u64,
     /// Of the files of its documents.
     pub total_bytes: u64,
-    /// Whether the manifest is sound and every document has the hash that it says. The index, which nothing here reads,
-    /// does not count.
+    /// Whether the manifest is sound and every document has the hash that it says. What else may be wrong, such as with
+    /// the index, which nothing here reads, does not count.
     pub valid: bool,
 }
 
@@ -33,76 +34,77 @@ pub struct Examined {
     manifest: Option<Manifest>,
     total_bytes: u64,
     valid: bool,
-    /// Everything that is wrong, each in a line.
-    pub problems: Vec<String>,
+    /// Everything that is wrong.
+    pub flaws: Vec<Flaw>,
 }
 
 impl Examined {
-    pub(super) fn read(directory: &Dir, progress: &Progress) -> Result<Self> {
-        let Some((manifest, _)) = read_manifest(directory)? else {
-            let problem = format!("{MANIFEST}: it is not there, or is no manifest");
-            return Ok(Self { manifest: None, total_bytes: 0, valid: false, problems: vec![problem] });
-        };
-        let problems = manifest.problems().into_iter().map(|problem| format!("{MANIFEST}: {problem}")).collect();
-        let mut examined = Self { manifest: None, total_bytes: 0, valid: false, problems };
-        examined.look_at_documents(directory, &manifest, progress)?;
-        examined.valid = examined.problems.is_empty();
-        examined.look_at_index(directory, &manifest)?;
-        examined.manifest = Some(manifest);
+    pub(super) fn read(place: Place<'_>, progress: &Progress) -> Result<Self> {
+        let mut examined = Self { manifest: None, total_bytes: 0, valid: false, flaws: Vec::new() };
+        match place.manifest()? {
+            Err(flaw) => examined.flaws.push(flaw),
+            Ok((manifest, _)) => {
+                examined.flaws.extend(manifest.flaws());
+                examined.look_at_documents(place, &manifest, progress)?;
+                examined.flaws.extend(index_flaw(place, &manifest)?);
+                examined.manifest = Some(manifest);
+            }
+        }
+        examined.look_for_strangers(place.directory, "", |name| PARTS.contains(&name))?;
         Ok(examined)
     }
 
-    fn look_at_index(&mut self, directory: &Dir, manifest: &Manifest) -> Result<()> {
-        let found = read_index(directory)?;
-        let parsed = found.as_deref().and_then(|bytes| serde_json::from_slice::<BTreeMap<String, String>>(bytes).ok());
-        match parsed {
-            None => self.problems.push(format!("{INDEX}: it is not there, or is no index")),
-            Some(index) => {
-                let index: BTreeMap<&str, &str> = index.iter().map(|(id, file)| (id.as_str(), file.as_str())).collect();
-                if index != manifest.index() {
-                    self.problems.push(format!("{INDEX}: it does not say what {MANIFEST} says"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn look_at_documents(&mut self, directory: &Dir, manifest: &Manifest, progress: &Progress) -> Result<()> {
+    fn look_at_documents(&mut self, place: Place<'_>, manifest: &Manifest, progress: &Progress) -> Result<()> {
         progress.expect(manifest.documents.len());
-        let documents = match documents(directory) {
+        let documents = match place.documents()? {
             Ok(documents) => documents,
-            Err(error) => return self.note(error),
+            Err(flaw) => {
+                self.flaws.push(flaw);
+                return Ok(());
+            }
         };
         let size = |name: &str| documents.facts(name.as_ref()).map_or(0, |facts| facts.size);
         let looked_at = crew::for_each(manifest.documents.len(), progress, |nth| {
             let entry = &manifest.documents[nth];
-            Ok(match read_document(&documents, entry) {
-                Ok(document) => (document.facts.size, None),
-                Err(error) => (entry.name().map_or(0, size), Some(error)),
+            Ok(match read_document(&documents, entry)? {
+                Ok(document) => (document.facts.size, document.source_fits, None),
+                Err(flaw) => (entry.name().map_or(0, size), true, Some(flaw)),
             })
         })?;
-        for (bytes, error) in looked_at {
+        let mut odd = Vec::new();
+        for (nth, (bytes, source_fits, flaw)) in looked_at.into_iter().enumerate() {
+            let entry = &manifest.documents[nth];
             self.total_bytes += bytes;
-            error.map_or(Ok(()), |error| self.note(error))?;
+            self.flaws.extend(flaw);
+            odd.extend((!source_fits).then(|| Flaw::new(&entry.file, "its source is not the path of its id")));
         }
-        Ok(())
+        self.valid = self.flaws.is_empty();
+        self.flaws.extend(odd);
+        let sorted = manifest.documents.is_sorted_by(|a, b| a.id < b.id);
+        self.flaws.extend((!sorted).then(|| Flaw::new(MANIFEST, "its documents are not in the order of their ids")));
+        let known: HashSet<&str> = manifest.documents.iter().filter_map(|entry| entry.name()).collect();
+        self.look_for_strangers(&documents, "documents/", |name| known.contains(name))
     }
 
-    /// A cache that is wrong is what was to be found out; one that cannot be read is not.
-    fn note(&mut self, error: Error) -> Result<()> {
-        let problem = error.data.as_deref().and_then(|data| data.get("problem")).and_then(Value::as_str);
-        let Some(problem) = problem else { return Err(error) };
-        self.problems.push(problem.to_owned());
+    /// Files that the cache says nothing of.
+    fn look_for_strangers(&mut self, directory: &Dir, within: &str, known: impl Fn(&str) -> bool) -> Result<()> {
+        let cannot = |error| Failure::Io.because("A directory of the cache cannot be read.", &error);
+        let entries = directory.entries().map_err(cannot)?;
+        let names = entries.iter().map(|entry| entry.name.to_string_lossy()).filter(|name| !known(name));
+        let mut strangers: Vec<Flaw> =
+            names.map(|name| Flaw::new(format!("{within}{name}"), "it is no part of the cache")).collect();
+        strangers.sort_by_key(ToString::to_string);
+        self.flaws.extend(strangers);
         Ok(())
     }
 
     pub(super) fn is_damaged(&self) -> bool {
-        !self.problems.is_empty()
+        !self.flaws.is_empty()
     }
 
-    /// Whether there is a manifest at all.
-    pub fn is_cache(&self) -> bool {
-        self.manifest.is_some()
+    /// What keeps it from being a cache at all.
+    pub fn no_cache(&self) -> Option<&Flaw> {
+        self.flaws.first().filter(|_| self.manifest.is_none())
     }
 
     pub fn inspection(&self) -> Inspection {
@@ -112,4 +114,18 @@ impl Examined {
         };
         Inspection { cache_version, document_count, total_bytes: self.total_bytes, valid: self.valid }
     }
+}
+
+fn index_flaw(place: Place<'_>, manifest: &Manifest) -> Result<Option<Flaw>> {
+    let bytes = match place.index()? {
+        Ok(bytes) => bytes,
+        Err(flaw) => return Ok(Some(flaw)),
+    };
+    Ok(match serde_json::from_slice::<BTreeMap<String, String>>(&bytes) {
+        Err(error) => Some(Flaw::new(INDEX, "it is no index").because(&error)),
+        Ok(index) => {
+            let index: BTreeMap<&str, &str> = index.iter().map(|(id, file)| (id.as_str(), file.as_str())).collect();
+            (index != manifest.index()).then(|| Flaw::new(INDEX, format!("it does not say what {MANIFEST} says")))
+        }
+    })
 }

@@ -24,6 +24,9 @@ pub(super) struct Index {
     shards: Vec<Shard>,
 }
 
+/// Every shard has words that the others have, too: more of them are faster to read and take more memory.
+const MOST_SHARDS: usize = 8;
+
 /// The words of a run of documents, in order, and for each in which of them it stands and how often.
 #[derive(Debug, Default)]
 struct Shard {
@@ -41,7 +44,7 @@ impl Index {
         let count = cache.entries.len();
         progress.expect(count);
         let manifest_settled = cache.manifest.settled();
-        let part = count.div_ceil(crew::hands()).max(1);
+        let part = count.div_ceil(crew::hands().min(MOST_SHARDS)).max(1);
         let parts: Vec<Range<usize>> = (0..count).step_by(part).map(|from| from..count.min(from + part)).collect();
         let share = most / parts.len().max(1) as u64;
         let read = |nth: usize| gather(&cache, parts[nth].clone(), share, progress);

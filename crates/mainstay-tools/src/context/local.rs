@@ -5,7 +5,7 @@ use std::path::Path;
 use mainstay_core::{Kind, Result};
 use mainstay_sandbox::{Dir, Workspace};
 
-use super::cache::Cache;
+use super::cache::{Cache, Place};
 use super::examine::Examined;
 use super::failure::Failure;
 use super::scan;
@@ -16,20 +16,26 @@ use crate::progress::Progress;
 /// What of a cache fits a query and a budget, as it is to be printed.
 pub fn resolve_at(cache: &Path, query: &str, budget: u64, format: Format) -> Result<String> {
     let question = Question { format, ..Question::new(query, budget) };
-    let answer = |directory: &Dir| scan::resolve(&Cache::open(directory)?, &question, &Progress::default());
+    let name = cache.display().to_string();
+    let answer = |directory: &Dir| {
+        scan::resolve(&Cache::open(Place { directory, name: &name })?, &question, &Progress::default())
+    };
     steady(|| open(cache), answer, |_| false)
 }
 
 /// Reads all of a cache and holds it against what it says of itself.
 pub fn examine_at(cache: &Path, progress: &Progress) -> Result<Examined> {
-    steady(|| open(cache), |directory| Examined::read(directory, progress), Examined::is_damaged)
+    let name = cache.display().to_string();
+    let read = |directory: &Dir| Examined::read(Place { directory, name: &name }, progress);
+    steady(|| open(cache), read, Examined::is_damaged)
 }
 
 fn open(cache: &Path) -> Result<Dir> {
     let found = Workspace::reading(cache).and_then(|root| root.find(".")?.open_dir());
     found.map_err(|error| {
         if error.kind == Kind::NotFound {
-            Failure::CacheMissing.error(format!("There is no cache {}.", cache.display()))
+            Failure::CacheMissing
+                .error(format!("There is no directory {}; give the path of a cache that was built.", cache.display()))
         } else {
             Failure::Io.because(format!("The cache {} cannot be read: {}", cache.display(), error.public), &error)
         }

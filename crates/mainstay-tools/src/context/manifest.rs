@@ -7,6 +7,8 @@ use mainstay_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use super::flaw::Flaw;
+
 /// Where a cache's documents lie in it.
 pub(super) const DOCUMENTS: &str = "documents";
 pub(super) const MANIFEST: &str = "manifest.json";
@@ -69,26 +71,25 @@ impl Manifest {
     }
 
     /// What contradicts itself, before any document is looked at.
-    pub(super) fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
+    pub(super) fn flaws(&self) -> Vec<Flaw> {
+        let mut flaws = Vec::new();
         if self.build_config != BuildConfig::current() {
             let BuildConfig { version, hash_algorithm } = &self.build_config;
-            problems
-                .push(format!("it was built as version {version:?} with {hash_algorithm:?}, which is not known here"));
+            flaws.push(format!("it was built as version {version:?} with {hash_algorithm:?}, which is not known here"));
         }
         let listed = self.documents.len();
         if self.document_count != listed as u64 {
-            problems.push(format!("it counts {} documents and lists {listed}", self.document_count));
+            flaws.push(format!("it counts {} documents and lists {listed}", self.document_count));
         }
         let mut ids = HashSet::new();
         let twice = self.documents.iter().filter(|entry| !ids.insert(&entry.id));
-        problems.extend(twice.map(|entry| format!("it lists {:?} twice", entry.id)));
+        flaws.extend(twice.map(|entry| format!("it lists {:?} twice", entry.id)));
         let elsewhere = self.documents.iter().filter(|entry| entry.name().is_none());
-        problems.extend(elsewhere.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file)));
+        flaws.extend(elsewhere.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file)));
         if self.cache_version != cache_version(&self.documents) {
-            problems.push(format!("its cache_version {:?} is not that of its documents", self.cache_version));
+            flaws.push(format!("its cache_version {:?} is not that of its documents", self.cache_version));
         }
-        problems
+        flaws.into_iter().map(|what| Flaw::new(MANIFEST, what)).collect()
     }
 }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_core::{Body, BoxFuture, Contents, Context, Error, ResourceInfo, ResourceTemplate, Resources, Result};
+use mainstay_core::{
+    Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceTemplate, Resources, Result,
+};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use serde_json::json;
 
@@ -100,7 +102,10 @@ impl Resources for Shelf {
         Box::pin(async move {
             let (cache, document) = parts(uri).ok_or_else(|| missing(uri))?;
             let caches = self.caches.clone();
-            let content = blocking(move || caches.document(&cache, &document)).await?.ok_or_else(|| missing(uri))?;
+            let content = blocking(move || caches.document(&cache, &document))
+                .await
+                .map_err(|error| if error.kind == Kind::NotFound { missing(uri) } else { error })?;
+            let content = content.ok_or_else(|| missing(uri))?;
             Ok(vec![Contents { uri: uri.to_owned(), mime: Some(MARKDOWN.into()), body: Body::Text(content) }])
         })
     }

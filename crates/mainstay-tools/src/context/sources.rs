@@ -85,8 +85,12 @@ fn source(directory: &Dir, name: &OsStr) -> Result<Source> {
         let shown = directory.shown_child(name);
         return Err(Failure::Io.error(format!("The name {shown:?} is not UTF-8; rename the file.")));
     };
-    let id = path.replace('\\', "/").trim_start_matches("./").to_lowercase();
-    Ok(Source { id, path })
+    Ok(Source { id: id_of(&path), path })
+}
+
+/// The id of the document that a file of this path becomes.
+pub(super) fn id_of(path: &str) -> String {
+    path.replace('\\', "/").trim_start_matches("./").to_lowercase()
 }
 
 pub(super) fn unreadable(shown: &str, error: &Error) -> Error {

@@ -87,8 +87,8 @@ fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Resul
 
 fn inspect(cache: &Path) -> Result<ExitCode, Refusal> {
     let examined = shown("Reading", |progress| examine_at(cache, progress))?;
-    if !examined.is_cache() {
-        return Err(Refusal(5, format!("The cache {} has no manifest that can be read.", cache.display())));
+    if let Some(flaw) = examined.no_cache() {
+        return Err(Refusal(5, format!("{} is no cache; {flaw}.", cache.display())));
     }
     print_pretty(&examined.inspection())?;
     Ok(ExitCode::SUCCESS)
@@ -99,13 +99,14 @@ struct Verified<'a> {
     valid: bool,
     cache_version: &'a str,
     document_count: u64,
-    problems: &'a [String],
+    problems: Vec<String>,
 }
 
 fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
     let examined = shown("Verifying", |progress| examine_at(cache, progress))?;
-    let (inspection, problems) = (examined.inspection(), &examined.problems);
-    let valid = problems.is_empty();
+    let inspection = examined.inspection();
+    let problems: Vec<String> = examined.flaws.iter().map(ToString::to_string).collect();
+    let (valid, count) = (problems.is_empty(), problems.len());
     if json {
         let (cache_version, document_count) = (inspection.cache_version.as_str(), inspection.document_count);
         print_pretty(&Verified { valid, cache_version, document_count, problems })?;
@@ -120,8 +121,8 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
     if valid {
         return Ok(ExitCode::SUCCESS);
     }
-    let told = format!("The cache {} is not as it was built: {} problems.", cache.display(), problems.len());
-    Err(Refusal(5, told))
+    let problems = if count == 1 { "problem" } else { "problems" };
+    Err(Refusal(5, format!("The cache {} is not as it was built: {count} {problems}.", cache.display())))
 }
 
 fn print_pretty(value: &impl Serialize) -> Result<(), Refusal> {

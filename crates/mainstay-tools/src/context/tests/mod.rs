@@ -205,7 +205,7 @@ fn a_manifest_that_contradicts_itself_is_invalid_and_told_in_full() {
         std::fs::write(ground.cache().join("manifest.json"), manifest.to_string()).unwrap();
         assert_eq!(failure(resolve(&ground.caches(), "deploy", 8)), Failure::CacheInvalid, "{word}");
         let examined = examine_at(&ground.cache(), &Progress::default()).unwrap();
-        assert!(examined.problems.iter().any(|problem| problem.contains(word)), "{word}: {:?}", examined.problems);
+        assert!(examined.flaws.iter().any(|flaw| flaw.to_string().contains(word)), "{word}: {:?}", examined.flaws);
         assert!(!examined.inspection().valid);
     }
 }
@@ -224,9 +224,25 @@ fn only_what_is_whole_is_valid() {
     let index = std::fs::read(ground.cache().join("index.json")).unwrap();
     std::fs::write(ground.cache().join("index.json"), "{}").unwrap();
     assert_eq!(inspect(), expected, "nothing here reads the index");
-    let problems = examine_at(&ground.cache(), &Progress::default()).unwrap().problems;
-    assert!(problems.len() == 1 && problems[0].starts_with("index.json"), "{problems:?}");
+    let flaws = || examine_at(&ground.cache(), &Progress::default()).unwrap().flaws;
+    assert_eq!(flaws(), [Flaw::new("index.json", "it does not say what manifest.json says")]);
     std::fs::write(ground.cache().join("index.json"), index).unwrap();
+    let strangers = ["documents/more.json", "thesis.txt"];
+    for stranger in strangers {
+        std::fs::write(ground.cache().join(stranger), "").unwrap();
+    }
+    assert_eq!(flaws(), strangers.map(|name| Flaw::new(name, "it is no part of the cache")));
+    for stranger in strangers {
+        std::fs::remove_file(ground.cache().join(stranger)).unwrap();
+    }
+    let file = ground.file("sub/b.md");
+    let before = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, before.replace("sub/B.md", "/etc/passwd")).unwrap();
+    assert_eq!(flaws(), [Flaw::new("documents/6229f6aa2a88.json", "its source is not the path of its id")]);
+    std::fs::write(&file, "{").unwrap();
+    assert!(flaws()[0].to_string().contains("it is no document (EOF while parsing"), "{:?}", flaws());
+    std::fs::write(&file, before).unwrap();
+    assert_eq!(inspect(), expected);
     std::fs::remove_file(ground.file("empty.md")).unwrap();
     let left = inspect();
     assert!(!left.valid && left.document_count == 3 && left.total_bytes < 505 && left.total_bytes > 0);

@@ -1,0 +1,45 @@
+//! What is wrong with a cache.
+
+use std::fmt;
+
+use mainstay_core::Error;
+
+use super::failure::Failure;
+
+/// One thing that is not as it was built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// Where, in the cache.
+    file: String,
+    what: String,
+    /// What whoever reads files for a living wants to know besides.
+    detail: Option<String>,
+}
+
+impl Flaw {
+    pub(super) fn new(file: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { file: file.into(), what: what.into(), detail: None }
+    }
+
+    pub(super) fn because(self, detail: &dyn fmt::Display) -> Self {
+        Self { detail: Some(detail.to_string()), ..self }
+    }
+
+    /// The error for somebody who asked this cache for something.
+    pub(super) fn error(self, cache: &str) -> Error {
+        let Self { file, what, detail } = self;
+        let told = format!("The cache {cache} is not as it was built ({file}: {what}). Build it anew.");
+        let error = Failure::CacheInvalid.error(told);
+        match detail {
+            Some(detail) => error.with_detail(detail),
+            None => error,
+        }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file, self.what)?;
+        self.detail.as_ref().map_or(Ok(()), |detail| write!(f, " ({detail})"))
+    }
+}
