@@ -11,8 +11,8 @@ pub mod exec;
 
 pub use guard::{Guard, PROTECTED};
 pub use root::{
-    Building, Content, Dir, Done, Entry, EntryKind, Expect, Facts, Folder, OpenFile, Place, Root, Spot, Staging, Step,
-    Workspace, etag_of, leads_outside,
+    Building, Check, Content, Dir, Done, Entry, EntryKind, Expect, Facts, Folder, OpenFile, Place, Root, Spot, Staging,
+    Step, Workspace, etag_of, leads_outside,
 };
 pub use settings::{FilesSettings, HardLinks, RootSettings};
 

@@ -68,6 +68,18 @@ pub(crate) async fn watched<T: Send + 'static>(
     }
 }
 
+/// Does work that nobody is told the progress of. It stops when nobody waits for it any more, or at last by itself.
+pub(crate) async fn unattended<T: Send + 'static>(
+    work: impl FnOnce(Progress) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    const LONGEST: Duration = Duration::from_secs(30);
+    let progress = Progress::default();
+    let _stops_with_this_call = progress.cancel.clone().drop_guard();
+    let work = blocking(move || work(progress));
+    let late = |_| Error::new(Kind::TimedOut, "It took too long to look.");
+    tokio::time::timeout(LONGEST, work).await.map_err(late)?
+}
+
 fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -54,10 +54,11 @@ impl Facts {
     /// its times showing it.
     const SETTLED_SECONDS: i64 = 2;
 
-    /// Whether a change from now on will show in these facts.
+    /// Whether a change from now on will show in these facts. When it was changed is for the system to say; when it was
+    /// modified, anybody can.
     pub fn settled(&self) -> bool {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
-        now - self.modified.0.max(self.changed.0) >= Self::SETTLED_SECONDS
+        now - self.changed.0 >= Self::SETTLED_SECONDS
     }
 }
 

@@ -27,7 +27,7 @@ use std::sync::Arc;
 use mainstay_core::{Error, Result};
 use rustix::fs::{Mode, OFlags};
 
-pub use building::{Building, Folder};
+pub use building::{Building, Check, Folder};
 pub use change::{Content, Done, Expect, Step};
 pub use dir::{Dir, Entry, EntryKind};
 pub use fault::leads_outside;

@@ -127,7 +127,7 @@ fn nameless(directory: &OwnedFd, shown: &str) -> Result<(File, Option<(OwnedFd, 
 }
 
 /// The new file belongs to whom the old one belonged to, where the system lets us.
-fn keep_owner(file: &File, old: &Facts) {
+pub(super) fn keep_owner(file: &File, old: &Facts) {
     let Ok(now) = rustix::fs::fstat(file) else { return };
     if (now.st_uid, now.st_gid) != old.owner {
         let (user, group) = (rustix::fs::Uid::from_raw(old.owner.0), rustix::fs::Gid::from_raw(old.owner.1));

@@ -309,7 +309,7 @@ impl ServerHandler for Handler {
     }
 
     async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
-        self.reader(&context)?;
+        self.lister(&context, "completion/complete")?;
         let registry = self.shared.engine.registry();
         let (argument, typed) = (&request.argument.name, &request.argument.value);
         let mut values = match &request.r#ref {

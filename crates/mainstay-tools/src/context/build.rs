@@ -6,14 +6,13 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use mainstay_core::{Error, Kind, Result};
-use mainstay_sandbox::{Building, Folder, Workspace};
+use mainstay_sandbox::{Building, Dir, EntryKind, Folder, Workspace};
 use serde::Serialize;
-use serde_json::Map;
 
-use super::cache::{LARGEST_DOCUMENT, Stored};
+use super::cache::{LARGEST_DOCUMENT, LARGEST_MANIFEST, Metadata, Stored};
 use super::crew;
 use super::failure::Failure;
-use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, PARTS, version_of};
+use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
 use super::sources::{self, Source};
 use super::stems::{Stems, spare};
 use crate::progress::Progress;
@@ -38,19 +37,19 @@ pub struct Built {
 impl Plan<'_> {
     pub fn build(&self, progress: &Progress) -> Result<Built> {
         let workspace = sources::open(self.sources)?;
+        let sources = sources::find(&workspace)?;
         let building = Building::begin(self.cache).map_err(|error| self.cannot(&error))?;
         // Nobody wants to wait for this to be told only at the end.
         if !self.force && building.standing().map_err(|error| self.cannot(&error))?.is_some() {
             let told = format!("{} is there already; build with --force to replace it.", self.cache.display());
             return Err(Failure::Io.error(told));
         }
-        let sources = sources::find(&workspace)?;
         progress.expect(sources.len());
         let manifest = Manifest::new(self.store(&workspace, &sources, &building, progress)?, self.created_at);
         let put = |name, content: Result<Vec<u8>>| building.put(name, &content?).map_err(|error| self.cannot(&error));
         put(INDEX, pretty(&manifest.index()))?;
         put(MANIFEST, pretty(&manifest))?;
-        building.finish(self.force.then_some(PARTS)).map_err(|error| self.cannot(&error))?;
+        building.finish(self.force.then_some(&may_be_replaced)).map_err(|error| self.cannot(&error))?;
         Ok(Built { documents: sources.len(), cache_version: manifest.cache_version })
     }
 
@@ -91,7 +90,7 @@ impl Plan<'_> {
             version: version.into(),
             source: source.path.as_str().into(),
             content,
-            metadata: Map::new(),
+            metadata: Metadata,
         };
         let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
         if bytes.len() as u64 > LARGEST_DOCUMENT {
@@ -123,9 +122,37 @@ impl Plan<'_> {
     }
 
     fn cannot(&self, error: &Error) -> Error {
-        let told = format!("The cache {} cannot be written: {}", self.cache.display(), error.public);
-        Failure::Io.because(told, error)
+        // What the system says is for whoever runs this; there is no log to look into.
+        let reason = if error.kind == Kind::Internal { error.detail.as_deref() } else { None };
+        let reason = reason.unwrap_or(&error.public);
+        Failure::Io.because(format!("The cache {} cannot be written: {reason}", self.cache.display()), error)
     }
+}
+
+/// An empty directory, or one that holds what a cache holds and nothing else: only a cache may be lost. It need not be
+/// whole.
+fn may_be_replaced(directory: &Dir) -> Result<()> {
+    let kept =
+        |what: &str| Error::new(Kind::Conflict, format!("what is there is no cache and is not replaced: {what}."));
+    let entries = directory.entries()?;
+    let mut has_manifest = entries.is_empty();
+    for entry in entries {
+        match (entry.name.to_str(), entry.kind) {
+            (Some(MANIFEST), EntryKind::File) => has_manifest = true,
+            (Some(INDEX), EntryKind::File) => {}
+            (Some(DOCUMENTS), EntryKind::Directory) => {
+                let is_document = |entry: &&mainstay_sandbox::Entry| {
+                    entry.kind == EntryKind::File && entry.name.as_encoded_bytes().ends_with(b".json")
+                };
+                let documents = directory.child(&entry.name)?.entries()?;
+                if let Some(stranger) = documents.iter().find(|entry| !is_document(entry)) {
+                    return Err(kept(&format!("it holds {DOCUMENTS}/{}", stranger.name.display())));
+                }
+            }
+            _ => return Err(kept(&format!("it holds {}", entry.name.display()))),
+        }
+    }
+    if has_manifest { Ok(()) } else { Err(kept(&format!("it has no {MANIFEST}"))) }
 }
 
 fn read(workspace: &Workspace, source: &Source) -> Result<String> {
@@ -157,6 +184,15 @@ fn file_name(stem: &str) -> String {
     format!("{stem}.json")
 }
 
+/// Whoever reads it has a limit.
 fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
-    serde_json::to_vec_pretty(value).map_err(Error::internal)
+    let bytes = serde_json::to_vec_pretty(value).map_err(Error::internal)?;
+    if bytes.len() as u64 > LARGEST_MANIFEST {
+        let told = format!(
+            "These are too many documents for one cache: its manifest would have {} bytes, more than {LARGEST_MANIFEST}.",
+            bytes.len()
+        );
+        return Err(Failure::Io.error(told));
+    }
+    Ok(bytes)
 }

@@ -5,19 +5,20 @@ use std::ffi::OsStr;
 
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, Facts};
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::failure::{Failure, is_absent};
 use super::flaw::Flaw;
 use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
 use super::{crew, sources};
 
-/// A million documents take about as much.
-const LARGEST_MANIFEST: u64 = 256 * 1024 * 1024;
+/// Half a million documents take about as much. A build refuses what would be larger.
+pub(super) const LARGEST_MANIFEST: u64 = 128 * 1024 * 1024;
 
-/// The largest document, as it is stored. A build refuses what would be larger.
-pub(super) const LARGEST_DOCUMENT: u64 = 256 * 1024 * 1024;
+/// The largest document, as it is stored. Every core may hold one.
+pub(super) const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
 
 /// The directory of a cache, and what people call it.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +47,36 @@ pub(super) struct Stored<'a> {
     #[serde(borrow)]
     pub(super) source: Cow<'a, str>,
     pub(super) content: String,
-    pub(super) metadata: Map<String, Value>,
+    pub(super) metadata: Metadata,
+}
+
+/// An object that nothing here has a use for: written empty, and read without being kept.
+#[derive(Debug)]
+pub(super) struct Metadata;
+
+impl Serialize for Metadata {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_map(Some(0))?.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_map(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Metadata {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(self)
+    }
 }
 
 /// A document that is what the manifest says.
@@ -63,7 +93,7 @@ impl Cache {
     pub(super) fn open(place: Place<'_>) -> Result<Self> {
         let flawed = |flaw: Flaw| flaw.error(place.name);
         let (manifest, facts) = place.manifest()?.map_err(flawed)?;
-        if let Some(flaw) = manifest.flaws().into_iter().next() {
+        if let Some(flaw) = manifest.flaws().next() {
             return Err(flawed(flaw));
         }
         let mut entries = manifest.documents;

@@ -2,18 +2,20 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use mainstay_core::{Error, Kind, Result};
-use mainstay_sandbox::{Dir, EntryKind, Workspace};
+use mainstay_sandbox::{Dir, EntryKind, Facts, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::cache::{Cache, Place};
 use super::examine::Examined;
 use super::failure::Failure;
-use super::index::Index;
+use super::index::{Index, Trust};
 use super::manifest::{Entry, MANIFEST};
 use super::scan;
 use super::select::Question;
@@ -23,11 +25,16 @@ use crate::progress::Progress;
 /// What our own unfinished directories begin with: they are nobody's caches.
 const UNFINISHED: &str = ".mainstay-";
 
+/// How many read whole caches at once.
+const TURNS: usize = 3;
+
 #[derive(Debug)]
 pub(super) struct Caches {
     root: PathBuf,
     memory_bytes: u64,
     kept: Mutex<Kept>,
+    turns: Semaphore,
+    trust: Trust,
 }
 
 /// A directory in the cache root.
@@ -41,7 +48,13 @@ pub(super) struct Listed {
 
 impl Caches {
     pub(super) fn new(root: PathBuf, memory_bytes: u64) -> Self {
-        Self { root, memory_bytes, kept: Mutex::default() }
+        Self { root, memory_bytes, kept: Mutex::default(), turns: Semaphore::new(TURNS), trust: Facts::settled }
+    }
+
+    /// For tests that do not want to wait until the clock of the file system has moved on.
+    #[cfg(test)]
+    pub(super) fn trusting(root: PathBuf, memory_bytes: u64) -> Self {
+        Self { trust: |_| true, ..Self::new(root, memory_bytes) }
     }
 
     /// The directory of a cache. Names that cannot be meant are refused before the disk is touched; where the others
@@ -70,8 +83,8 @@ impl Caches {
         })
     }
 
-    /// Directories alone, in the order of their names' bytes.
-    pub(super) fn list(&self) -> Result<Vec<Listed>> {
+    /// Directories alone, in the order of their names' bytes. One whose name is not UTF-8 cannot be asked for.
+    pub(super) fn list(&self, progress: &Progress) -> Result<Vec<Listed>> {
         let absent = |error: Error| {
             if error.kind != Kind::NotFound {
                 return Failure::Io.because("The cache root cannot be read.", &error);
@@ -83,46 +96,53 @@ impl Caches {
         };
         let root = Workspace::reading(&self.root).and_then(|root| root.find(".")?.open_dir()).map_err(absent)?;
         let entries = root.entries().map_err(|error| Failure::Io.because("The cache root cannot be read.", &error))?;
-        let directories = entries.into_iter().filter(|entry| {
-            entry.kind == EntryKind::Directory && !entry.name.as_encoded_bytes().starts_with(UNFINISHED.as_bytes())
-        });
-        let is_manifest = |name: &OsStr| {
-            let facts = root.child(name).and_then(|cache| cache.facts(OsStr::new(MANIFEST)));
+        let is_manifest = |name: &str| {
+            let facts = root.child(OsStr::new(name)).and_then(|cache| cache.facts(OsStr::new(MANIFEST)));
             facts.is_ok_and(|facts| facts.kind == EntryKind::File)
         };
-        let listed = directories.map(|entry| Listed {
-            has_manifest: is_manifest(&entry.name),
-            path: entry.name.to_string_lossy().into_owned(),
-        });
-        let mut listed: Vec<Listed> = listed.collect();
+        let mut listed = Vec::new();
+        for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory) {
+            progress.check()?;
+            if let Some(name) = entry.name.to_str().filter(|name| !name.starts_with(UNFINISHED)) {
+                listed.push(Listed { path: name.to_owned(), has_manifest: is_manifest(name) });
+            }
+        }
         listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Ok(listed)
     }
 
     pub(super) fn examine(&self, name: &str, progress: &Progress) -> Result<Examined> {
-        steady(
-            || self.open(name),
-            |directory| Examined::read(Place { directory, name }, progress),
-            Examined::is_damaged,
-        )
+        let read = |directory: &Dir| {
+            let _turn = self.turn(progress)?;
+            Examined::read(Place { directory, name }, progress)
+        };
+        steady(|| self.open(name), read, Examined::is_damaged)
     }
 
     pub(super) fn resolve(&self, name: &str, question: &Question<'_>, progress: &Progress) -> Result<String> {
-        let answer = |directory: &Dir| match self.index(name, directory, progress)? {
+        let answer = |directory: &Dir| match self.index(Place { directory, name }, progress)? {
             Ok(index) => index.resolve(question, progress),
-            Err(cache) => scan::resolve(&cache, question, progress),
+            Err(cache) => {
+                let _turn = self.turn(progress)?;
+                scan::resolve(&cache, question, progress)
+            }
         };
         steady(|| self.open(name), answer, |_| false)
     }
 
     /// What a cache holds, in the order of the ids.
-    pub(super) fn entries(&self, name: &str) -> Result<Vec<Entry>> {
-        steady(|| self.open(name), |directory| Ok(Cache::open(Place { directory, name })?.entries), |_| false)
+    pub(super) fn entries(&self, name: &str, progress: &Progress) -> Result<Vec<Entry>> {
+        let read = |directory: &Dir| {
+            let _turn = self.turn(progress)?;
+            Ok(Cache::open(Place { directory, name })?.entries)
+        };
+        steady(|| self.open(name), read, |_| false)
     }
 
     /// The content of one document; nothing if the cache has none with this id.
-    pub(super) fn document(&self, name: &str, id: &str) -> Result<Option<String>> {
+    pub(super) fn document(&self, name: &str, id: &str, progress: &Progress) -> Result<Option<String>> {
         let read = |directory: &Dir| {
+            let _turn = self.turn(progress)?;
             let cache = Cache::open(Place { directory, name })?;
             let found = cache.entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok();
             found.map(|nth| Ok(cache.read(&cache.entries[nth])?.content)).transpose()
@@ -130,42 +150,74 @@ impl Caches {
         steady(|| self.open(name), read, |_| false)
     }
 
+    /// Few read whole caches at once: each may take as much memory as a manifest does.
+    fn turn(&self, progress: &Progress) -> Result<SemaphorePermit<'_>> {
+        patiently(progress, || self.turns.try_acquire().ok())
+    }
+
     /// The words of a cache: those in memory if nothing has changed on disk, else read anew. The cache itself if they are
-    /// too many to be kept.
-    fn index(&self, name: &str, directory: &Dir, progress: &Progress) -> Result<Result<Arc<Index>, Cache>> {
-        let slot = self.kept().slot(name);
-        let held = slot.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(index) = held.filter(|index| index.is_of(directory)) {
-            return Ok(Ok(index));
-        }
+    /// too many to be kept, or were changed just now.
+    fn index(&self, place: Place<'_>, progress: &Progress) -> Result<Result<Arc<Index>, Cache>> {
+        // A cache has many spellings and one place.
+        let key: PathBuf = place.directory.names().iter().collect();
+        let slot = self.kept().slot(&key);
         // Whoever asks for a cache that is being read waits for that, instead of reading it too.
-        let mut held = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(index) = held.as_ref().filter(|index| index.is_of(directory)) {
-            return Ok(Ok(index.clone()));
+        let mut held = patiently(progress, || slot.try_lock().ok())?;
+        if let Some(index) = held.clone() {
+            drop(held);
+            if index.is_of(place.directory) {
+                return Ok(Ok(index));
+            }
+            held = patiently(progress, || slot.try_lock().ok())?;
+            if let Some(index) = held.as_ref().filter(|index| index.is_of(place.directory)) {
+                return Ok(Ok(index.clone()));
+            }
         }
         *held = None;
-        let index = match Index::read(Cache::open(Place { directory, name })?, self.memory_bytes, progress)? {
+        self.kept().weigh(&key, 0, self.memory_bytes);
+        let _turn = self.turn(progress)?;
+        let cache = Cache::open(place)?;
+        if self.kept().is_too_large(&key, &cache.manifest) {
+            return Ok(Err(cache));
+        }
+        let index = match Index::read(cache, self.memory_bytes, self.trust, progress)? {
             Ok(index) if index.bytes() <= self.memory_bytes => Arc::new(index),
-            Ok(index) => return Ok(Err(index.into_cache())),
-            Err(cache) => return Ok(Err(cache)),
+            Ok(index) => return Ok(Err(self.give_up(&key, index.into_cache()))),
+            Err(cache) => return Ok(Err(self.give_up(&key, cache))),
         };
         *held = Some(index.clone());
         drop(held);
-        self.kept().weigh(name, index.bytes(), self.memory_bytes);
+        self.kept().weigh(&key, index.bytes(), self.memory_bytes);
         Ok(Ok(index))
+    }
+
+    /// It is not tried again before the cache is another one, unless it was only too new.
+    fn give_up(&self, key: &Path, cache: Cache) -> Cache {
+        if (self.trust)(&cache.manifest) {
+            self.kept().note_too_large(key, cache.manifest);
+        }
+        cache
+    }
+
+    /// Does something while nobody else gets a turn.
+    #[cfg(test)]
+    pub(super) fn while_all_are_reading(&self, work: impl FnOnce()) {
+        let _turns = self.turns.try_acquire_many(u32::try_from(TURNS).unwrap()).unwrap();
+        work();
     }
 
     #[cfg(test)]
     pub(super) fn weight(&self) -> u64 {
-        self.kept().slots.values().map(|(_, used)| used.bytes).sum()
+        self.kept().slots.values().map(|slot| slot.bytes).sum()
     }
 
     /// Whether the next question would be answered from memory.
     #[cfg(test)]
     pub(super) fn relies_on(&self, name: &str) -> bool {
-        let slot = self.kept().slot(name);
-        let held = slot.lock().unwrap().clone();
-        held.is_some_and(|index| index.is_of(&self.open(name).unwrap()))
+        let directory = self.open(name).unwrap();
+        let slot = self.kept().slot(Path::new(name));
+        let held = slot.try_lock().unwrap().clone();
+        held.is_some_and(|index| index.is_of(&directory))
     }
 
     fn kept(&self) -> MutexGuard<'_, Kept> {
@@ -173,51 +225,78 @@ impl Caches {
     }
 }
 
+/// Waits for something that others have, for as long as anybody waits for us: a thread that waits is one less for
+/// everybody.
+fn patiently<T>(progress: &Progress, mut attempt: impl FnMut() -> Option<T>) -> Result<T> {
+    const LONGEST: Duration = Duration::from_millis(20);
+    let mut pause = Duration::from_micros(50);
+    loop {
+        if let Some(got) = attempt() {
+            return Ok(got);
+        }
+        progress.check()?;
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST);
+    }
+}
+
 fn missing(name: &str) -> Error {
     Failure::CacheMissing.error(format!("There is no cache {name:?}; context_list_caches names those there are."))
 }
 
-/// One cache's words, or the place where somebody is reading them.
-type Slot = Arc<Mutex<Option<Arc<Index>>>>;
+/// One cache's words, or the place where somebody is reading them. Not poisoned by one who panics there.
+type Held = Arc<tokio::sync::Mutex<Option<Arc<Index>>>>;
 
 #[derive(Debug, Default)]
 struct Kept {
-    slots: HashMap<String, (Slot, Use)>,
+    slots: HashMap<PathBuf, Slot>,
     clock: u64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Use {
+#[derive(Debug, Default)]
+struct Slot {
+    held: Held,
     bytes: u64,
     last: u64,
+    /// The manifest of a cache whose words did not fit.
+    too_large: Option<Facts>,
 }
 
 impl Kept {
-    /// More names than this are not remembered, whatever they weigh.
+    /// More places than this are not remembered, whatever they weigh.
     const MOST: usize = 256;
 
-    fn slot(&mut self, name: &str) -> Slot {
+    fn slot(&mut self, key: &Path) -> Held {
         self.clock += 1;
-        let clock = self.clock;
-        let (slot, used) = self.slots.entry(name.to_owned()).or_default();
-        used.last = clock;
-        let slot = slot.clone();
-        self.let_go(name, u64::MAX);
-        slot
+        let slot = self.slots.entry(key.to_owned()).or_default();
+        slot.last = self.clock;
+        let held = slot.held.clone();
+        self.let_go(key, u64::MAX);
+        held
     }
 
-    fn weigh(&mut self, name: &str, bytes: u64, most: u64) {
-        if let Some((_, used)) = self.slots.get_mut(name) {
-            used.bytes = bytes;
+    fn is_too_large(&self, key: &Path, manifest: &Facts) -> bool {
+        self.slots.get(key).is_some_and(|slot| slot.too_large.as_ref() == Some(manifest))
+    }
+
+    fn note_too_large(&mut self, key: &Path, manifest: Facts) {
+        if let Some(slot) = self.slots.get_mut(key) {
+            slot.too_large = Some(manifest);
         }
-        self.let_go(name, most);
+    }
+
+    fn weigh(&mut self, key: &Path, bytes: u64, most: u64) {
+        if let Some(slot) = self.slots.get_mut(key) {
+            slot.bytes = bytes;
+        }
+        self.let_go(key, most);
     }
 
     /// Lets go of those that were not asked for longest, until the others fit.
-    fn let_go(&mut self, asked: &str, most: u64) {
-        while self.slots.len() > Self::MOST || self.slots.values().map(|(_, used)| used.bytes).sum::<u64>() > most {
-            let oldest = self.slots.iter().filter(|(name, _)| *name != asked).min_by_key(|(_, (_, used))| used.last);
-            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { return };
+    fn let_go(&mut self, asked: &Path, most: u64) {
+        while self.slots.len() > Self::MOST || self.slots.values().map(|slot| slot.bytes).sum::<u64>() > most {
+            let oldest = self.slots.iter().filter(|(key, _)| *key != asked).min_by_key(|(_, slot)| slot.last);
+            let Some(oldest) = oldest.map(|(key, _)| key.clone()) else { return };
             self.slots.remove(&oldest);
         }
     }

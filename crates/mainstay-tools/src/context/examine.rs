@@ -74,7 +74,7 @@ impl Examined {
         let mut odd = Vec::new();
         for (nth, (bytes, source_fits, flaw)) in looked_at.into_iter().enumerate() {
             let entry = &manifest.documents[nth];
-            self.total_bytes += bytes;
+            self.total_bytes = self.total_bytes.saturating_add(bytes);
             self.flaws.extend(flaw);
             odd.extend((!source_fits).then(|| Flaw::new(&entry.file, "its source is not the path of its id")));
         }

@@ -6,6 +6,8 @@ use mainstay_core::Error;
 
 use super::failure::Failure;
 
+const LONGEST: usize = 300;
+
 /// One thing that is not as it was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flaw {
@@ -17,8 +19,10 @@ pub struct Flaw {
 }
 
 impl Flaw {
-    pub(super) fn new(file: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { file: file.into(), what: what.into(), detail: None }
+    /// A cache that somebody has made up may have names of any length; of those the beginning has to do.
+    pub(super) fn new(file: impl AsRef<str>, what: impl AsRef<str>) -> Self {
+        let told = |text: &str| text.chars().take(LONGEST).collect();
+        Self { file: told(file.as_ref()), what: told(what.as_ref()), detail: None }
     }
 
     pub(super) fn because(self, detail: &dyn fmt::Display) -> Self {

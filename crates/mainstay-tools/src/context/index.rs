@@ -12,6 +12,9 @@ use super::select::{Measure, Question, answer};
 use super::words::words;
 use crate::progress::Progress;
 
+/// Whether a change of a file would show in what the system says of it.
+pub(super) type Trust = fn(&Facts) -> bool;
+
 /// A cache whose documents have all been read and checked.
 #[derive(Debug)]
 pub(super) struct Index {
@@ -19,10 +22,11 @@ pub(super) struct Index {
     measures: Vec<Measure>,
     /// What the file system said of each document.
     facts: Vec<Facts>,
-    /// Whether a change of any file since then would show in that.
-    settled: bool,
     shards: Vec<Shard>,
 }
+
+/// After so many words it is asked whether anybody still waits.
+pub(super) const OFTEN: u64 = 4096;
 
 /// Every shard has words that the others have, too: more of them are faster to read and take more memory.
 const MOST_SHARDS: usize = 8;
@@ -39,23 +43,24 @@ struct Shard {
 }
 
 impl Index {
-    /// Reads all of a cache. If its words would take more than `most` bytes, the cache is given back.
-    pub(super) fn read(cache: Cache, most: u64, progress: &Progress) -> Result<Result<Self, Cache>> {
+    /// Reads all of a cache. If its words would take more than `most` bytes, or nobody could tell later whether it has
+    /// changed, the cache is given back.
+    pub(super) fn read(cache: Cache, most: u64, trust: Trust, progress: &Progress) -> Result<Result<Self, Cache>> {
         let count = cache.entries.len();
         progress.expect(count);
-        let manifest_settled = cache.manifest.settled();
+        if !trust(&cache.manifest) {
+            return Ok(Err(cache));
+        }
         let part = count.div_ceil(crew::hands().min(MOST_SHARDS)).max(1);
         let parts: Vec<Range<usize>> = (0..count).step_by(part).map(|from| from..count.min(from + part)).collect();
         let share = most / parts.len().max(1) as u64;
-        let read = |nth: usize| gather(&cache, parts[nth].clone(), share, progress);
+        let read = |nth: usize| gather(&cache, parts[nth].clone(), share, trust, progress);
         let gathered = crew::on_threads(parts.len(), read)?;
-        let mut index =
-            Self { measures: Vec::new(), facts: Vec::new(), settled: manifest_settled, shards: Vec::new(), cache };
+        let mut index = Self { measures: Vec::new(), facts: Vec::new(), shards: Vec::new(), cache };
         for part in gathered {
-            let Some(Gathered { measures, facts, settled, shard }) = part else { return Ok(Err(index.cache)) };
+            let Some(Gathered { measures, facts, shard }) = part else { return Ok(Err(index.cache)) };
             index.measures.extend(measures);
             index.facts.extend(facts);
-            index.settled &= settled;
             index.shards.push(shard);
         }
         Ok(Ok(index))
@@ -73,9 +78,9 @@ impl Index {
         self.cache
     }
 
-    /// Whether this is what lies in the directory now. Shortly after a change nobody can tell.
+    /// Whether this is what lies in the directory now.
     pub(super) fn is_of(&self, directory: &Dir) -> bool {
-        self.settled && self.cache.is_still(directory, &self.facts)
+        self.cache.is_still(directory, &self.facts)
     }
 
     pub(super) fn resolve(&self, question: &Question<'_>, progress: &Progress) -> Result<String> {
@@ -92,7 +97,6 @@ impl Index {
 struct Gathered {
     measures: Vec<Measure>,
     facts: Vec<Facts>,
-    settled: bool,
     shard: Shard,
 }
 
@@ -109,7 +113,7 @@ struct Places {
 
 impl Places {
     /// What one word costs besides its letters, while it is gathered.
-    const COST: u64 = 96;
+    const COST: u64 = 180;
 
     fn see(&mut self, nth: usize) -> u64 {
         let mut more = 0;
@@ -130,18 +134,29 @@ impl Places {
     }
 }
 
-/// Reads a run of documents. Nothing if their words take more than `most` bytes.
-fn gather(cache: &Cache, documents: Range<usize>, most: u64, progress: &Progress) -> Result<Option<Gathered>> {
+/// Reads a run of documents. Nothing if their words take more than `most` bytes, or one was changed just now.
+fn gather(
+    cache: &Cache,
+    documents: Range<usize>,
+    most: u64,
+    trust: Trust,
+    progress: &Progress,
+) -> Result<Option<Gathered>> {
     let mut seen: HashMap<Box<str>, Places> = HashMap::new();
     let (mut measures, mut facts) = (Vec::with_capacity(documents.len()), Vec::with_capacity(documents.len()));
-    let (mut bytes, mut settled) = (0, true);
+    let mut bytes = 0;
     for (nth, entry) in cache.entries[documents.clone()].iter().enumerate() {
         progress.check()?;
         let document = cache.read(entry)?;
-        settled &= document.facts.settled();
+        if !trust(&document.facts) {
+            return Ok(None);
+        }
         let mut count = 0;
         for word in words(&document.content) {
             count += 1;
+            if count % OFTEN == 0 {
+                progress.check()?;
+            }
             if let Some(places) = seen.get_mut(word.as_ref()) {
                 bytes += places.see(nth);
                 continue;
@@ -150,15 +165,15 @@ fn gather(cache: &Cache, documents: Range<usize>, most: u64, progress: &Progress
             places.see(nth);
             bytes += word.len() as u64 + Places::COST;
             seen.insert(word.into(), places);
-        }
-        if bytes > most {
-            return Ok(None);
+            if bytes > most {
+                return Ok(None);
+            }
         }
         measures.push(Measure::of(&document.content, count));
         facts.push(document.facts);
         progress.add(1);
     }
-    Ok(Shard::of(documents, seen).map(|shard| Gathered { measures, facts, settled, shard }))
+    Ok(Shard::of(documents, seen).map(|shard| Gathered { measures, facts, shard }))
 }
 
 impl Shard {

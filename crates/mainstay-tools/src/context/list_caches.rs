@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caches::Listed;
 use super::{DIALECT, Desk, told};
-use crate::files::blocking;
+use crate::progress::watched;
 
 pub(super) struct ListCaches(pub(super) Desk);
 
@@ -31,8 +31,9 @@ impl Tool for ListCaches {
     type Args = Args;
     type Output = Told<Output>;
 
-    async fn call(&self, _args: Args, _context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, _args: Args, context: &Context) -> Result<Told<Output>> {
         let caches = self.0.caches.clone();
-        told(Output { caches: blocking(move || caches.list()).await? })
+        let listed = watched(context, "directories seen", move |progress| caches.list(&progress));
+        told(Output { caches: listed.await? })
     }
 }

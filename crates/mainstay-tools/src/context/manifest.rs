@@ -70,26 +70,26 @@ impl Manifest {
         self.documents.iter().map(|entry| (entry.id.as_str(), entry.file.as_str())).collect()
     }
 
-    /// What contradicts itself, before any document is looked at.
-    pub(super) fn flaws(&self) -> Vec<Flaw> {
-        let mut flaws = Vec::new();
-        if self.build_config != BuildConfig::current() {
-            let BuildConfig { version, hash_algorithm } = &self.build_config;
-            flaws.push(format!("it was built as version {version:?} with {hash_algorithm:?}, which is not known here"));
-        }
+    /// What contradicts itself, before any document is looked at. Whoever wants to know only whether anything does takes
+    /// the first.
+    pub(super) fn flaws(&self) -> impl Iterator<Item = Flaw> + '_ {
+        let BuildConfig { version, hash_algorithm } = &self.build_config;
         let listed = self.documents.len();
-        if self.document_count != listed as u64 {
-            flaws.push(format!("it counts {} documents and lists {listed}", self.document_count));
-        }
+        let count = (self.document_count != listed as u64)
+            .then(|| format!("it counts {} documents and lists {listed}", self.document_count));
+        let config = (self.build_config != BuildConfig::current())
+            .then(|| format!("it was built as version {version:?} with {hash_algorithm:?}, which is not known here"));
         let mut ids = HashSet::new();
-        let twice = self.documents.iter().filter(|entry| !ids.insert(&entry.id));
-        flaws.extend(twice.map(|entry| format!("it lists {:?} twice", entry.id)));
+        let twice = self.documents.iter().filter(move |entry| !ids.insert(&entry.id));
+        let twice = twice.map(|entry| format!("it lists {:?} twice", entry.id));
         let elsewhere = self.documents.iter().filter(|entry| entry.name().is_none());
-        flaws.extend(elsewhere.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file)));
-        if self.cache_version != cache_version(&self.documents) {
-            flaws.push(format!("its cache_version {:?} is not that of its documents", self.cache_version));
-        }
-        flaws.into_iter().map(|what| Flaw::new(MANIFEST, what)).collect()
+        let elsewhere = elsewhere.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file));
+        let version = std::iter::once_with(|| {
+            (self.cache_version != cache_version(&self.documents))
+                .then(|| format!("its cache_version {:?} is not that of its documents", self.cache_version))
+        });
+        let what = count.into_iter().chain(config).chain(twice).chain(elsewhere).chain(version.flatten());
+        what.map(|what| Flaw::new(MANIFEST, what))
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn family(settings: &ContextSettings, cache_root: PathBuf) -> Family 
         .tool(resolve::Resolve(desk.clone()))
         .tool(list_caches::ListCaches(desk.clone()))
         .tool(inspect_cache::InspectCache(desk))
-        .resources(shelf::Shelf::new(caches))
+        .resources(shelf::Shelf::new(caches, settings.reply_bytes))
 }
 
 /// A value with the text that the contract has for it, whose members are in an order of their own.

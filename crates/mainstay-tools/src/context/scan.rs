@@ -6,6 +6,7 @@ use mainstay_core::Result;
 
 use super::cache::Cache;
 use super::crew;
+use super::index::OFTEN;
 use super::select::{Measure, Question, answer};
 use super::words::words;
 use crate::progress::Progress;
@@ -13,17 +14,20 @@ use crate::progress::Progress;
 pub(super) fn resolve(cache: &Cache, question: &Question<'_>, progress: &Progress) -> Result<String> {
     progress.expect(cache.entries.len());
     let terms: HashSet<&str> = question.terms.distinct().into_iter().collect();
-    let counted = |nth: usize| Ok(count(&cache.read(&cache.entries[nth])?.content, &terms));
+    let counted = |nth: usize| count(&cache.read(&cache.entries[nth])?.content, &terms, progress);
     let (measures, matches): (Vec<_>, Vec<_>) =
         crew::for_each(cache.entries.len(), progress, counted)?.into_iter().unzip();
     answer(cache, &measures, &matches, question, progress)
 }
 
-fn count(content: &str, terms: &HashSet<&str>) -> (Measure, u64) {
+fn count(content: &str, terms: &HashSet<&str>, progress: &Progress) -> Result<(Measure, u64)> {
     let (mut all, mut matches) = (0, 0);
     for word in words(content) {
         all += 1;
+        if all % OFTEN == 0 {
+            progress.check()?;
+        }
         matches += u64::from(terms.contains(word.as_ref()));
     }
-    (Measure::of(content, all), matches)
+    Ok((Measure::of(content, all), matches))
 }

@@ -151,26 +151,50 @@ pub(super) fn answer(
             documents_excluded_by_budget: measures.len() - chosen.len(),
         },
     };
+    let mut text = Bounded { bytes: Vec::new(), most: question.most };
     let written = match question.format {
-        Format::Json => serde_json::to_string(&selection),
-        Format::Pretty => serde_json::to_string_pretty(&selection),
+        Format::Json => serde_json::to_writer(&mut text, &selection),
+        Format::Pretty => serde_json::to_writer_pretty(&mut text, &selection),
     };
-    written.map(|text| text + "\n").map_err(Error::internal)
+    written.map_err(|error| if error.is_io() { too_large(question.most) } else { Error::internal(error) })?;
+    text.bytes.push(b'\n');
+    String::from_utf8(text.bytes).map_err(Error::internal)
 }
 
-/// Before anything of it is put together. Every document is told with all of the terms, so that a long query takes more
-/// than the documents.
+/// An answer that is not written to its end if it is too long.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: u64,
+}
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if (self.bytes.len() + bytes.len()) as u64 > self.most {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Before anything of it is read or put together: it would be at least as long as its documents, and every one of them is
+/// told with all of the terms.
 fn check_size(measures: &[Measure], chosen: &[Chosen], question: &Question<'_>) -> Result<()> {
     let terms: u64 = question.terms.shown().iter().map(|term| term.len() as u64 + 3).sum();
-    let each = chosen.iter().map(|chosen| measures[chosen.nth].tokens.saturating_mul(4).saturating_add(terms));
-    let bytes = each.fold(0, u64::saturating_add);
-    if bytes <= question.most {
-        return Ok(());
-    }
+    let each = chosen
+        .iter()
+        .map(|chosen| measures[chosen.nth].tokens.saturating_sub(1).saturating_mul(4).saturating_add(terms));
+    if each.fold(0, u64::saturating_add) > question.most { Err(too_large(question.most)) } else { Ok(()) }
+}
+
+fn too_large(most: u64) -> Error {
     let told = format!(
-        "The answer would have about {bytes} bytes, and no more than {} are allowed (context.reply_bytes): ask with a \
-         smaller budget or a shorter query.",
-        question.most
+        "The answer would have more than {most} bytes, which is the most (context.reply_bytes): ask with a smaller budget \
+         or a shorter query."
     );
-    Err(Error::new(Kind::TooLarge, told))
+    Error::new(Kind::TooLarge, told)
 }

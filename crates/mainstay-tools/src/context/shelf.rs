@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde_json::json;
 
 use super::caches::Caches;
-use crate::files::blocking;
+use crate::progress::{Progress, unattended, watched};
 
 const SCHEME: &str = "context://";
 const TEMPLATE: &str = "context://{cache}/{+document}";
@@ -25,11 +25,13 @@ const MOST_LISTED: usize = 1000;
 
 pub(super) struct Shelf {
     caches: Arc<Caches>,
+    /// The most bytes of one document that are read out.
+    most: u64,
 }
 
 impl Shelf {
-    pub(super) fn new(caches: Arc<Caches>) -> Self {
-        Self { caches }
+    pub(super) fn new(caches: Arc<Caches>, most: u64) -> Self {
+        Self { caches, most }
     }
 }
 
@@ -49,10 +51,10 @@ fn missing(uri: &str) -> Error {
 }
 
 /// Those that are finished and whole enough to be opened; the others are left out.
-fn list(caches: &Caches) -> Vec<ResourceInfo> {
-    let named = caches.list().unwrap_or_default().into_iter().filter(|listed| listed.has_manifest);
+fn list(caches: &Caches, progress: &Progress) -> Vec<ResourceInfo> {
+    let named = caches.list(progress).unwrap_or_default().into_iter().filter(|listed| listed.has_manifest);
     let documents = named.flat_map(|listed| {
-        let entries = caches.entries(&listed.path).unwrap_or_default();
+        let entries = caches.entries(&listed.path, progress).unwrap_or_default();
         entries.into_iter().map(move |entry| ResourceInfo {
             uri: uri(&listed.path, &entry.id),
             title: Some(format!("{} ({})", entry.id, listed.path)),
@@ -64,14 +66,15 @@ fn list(caches: &Caches) -> Vec<ResourceInfo> {
     documents.take(MOST_LISTED).collect()
 }
 
-fn values(caches: &Caches, variable: &str, cache: Option<&str>) -> Vec<String> {
-    match (variable, cache) {
-        ("cache", _) => caches.list().unwrap_or_default().into_iter().map(|listed| listed.path).collect(),
+fn values(caches: &Caches, variable: &str, cache: Option<&str>, typed: &str, progress: &Progress) -> Vec<String> {
+    let all: Vec<String> = match (variable, cache) {
+        ("cache", _) => caches.list(progress).unwrap_or_default().into_iter().map(|listed| listed.path).collect(),
         ("document", Some(cache)) => {
-            caches.entries(cache).unwrap_or_default().into_iter().map(|entry| entry.id).collect()
+            caches.entries(cache, progress).unwrap_or_default().into_iter().map(|entry| entry.id).collect()
         }
         _ => Vec::new(),
-    }
+    };
+    all.into_iter().filter(|value| value.starts_with(typed)).collect()
 }
 
 impl Resources for Shelf {
@@ -81,7 +84,7 @@ impl Resources for Shelf {
 
     fn look(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
         let caches = self.caches.clone();
-        Box::pin(async move { blocking(move || Ok(list(&caches))).await.unwrap_or_default() })
+        Box::pin(async move { unattended(move |progress| Ok(list(&caches, &progress))).await.unwrap_or_default() })
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -98,14 +101,18 @@ impl Resources for Shelf {
         uri.starts_with(SCHEME)
     }
 
-    fn read<'a>(&'a self, uri: &'a str, _context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
+    fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
         Box::pin(async move {
             let (cache, document) = parts(uri).ok_or_else(|| missing(uri))?;
             let caches = self.caches.clone();
-            let content = blocking(move || caches.document(&cache, &document))
-                .await
-                .map_err(|error| if error.kind == Kind::NotFound { missing(uri) } else { error })?;
-            let content = content.ok_or_else(|| missing(uri))?;
+            let content =
+                watched(context, "documents read", move |progress| caches.document(&cache, &document, &progress));
+            let absent = |error: Error| if error.kind == Kind::NotFound { missing(uri) } else { error };
+            let content = content.await.map_err(absent)?.ok_or_else(|| missing(uri))?;
+            if content.len() as u64 > self.most {
+                let told = format!("{uri} has more than {} bytes, which is the most (context.reply_bytes).", self.most);
+                return Err(Error::new(Kind::TooLarge, told).with_data(json!({ "uri": uri })));
+            }
             Ok(vec![Contents { uri: uri.to_owned(), mime: Some(MARKDOWN.into()), body: Body::Text(content) }])
         })
     }
@@ -120,10 +127,11 @@ impl Resources for Shelf {
         if template != TEMPLATE {
             return Box::pin(std::future::ready(Vec::new()));
         }
-        let (caches, variable, cache) = (self.caches.clone(), variable.to_owned(), others.get("cache").cloned());
+        let (caches, variable, typed) = (self.caches.clone(), variable.to_owned(), typed.to_owned());
+        let cache = others.get("cache").cloned();
         Box::pin(async move {
-            let all = blocking(move || Ok(values(&caches, &variable, cache.as_deref()))).await.unwrap_or_default();
-            all.into_iter().filter(|value| value.starts_with(typed)).collect()
+            let look = move |progress: Progress| Ok(values(&caches, &variable, cache.as_deref(), &typed, &progress));
+            unattended(look).await.unwrap_or_default()
         })
     }
 }

@@ -58,8 +58,9 @@ impl Ground {
         ground
     }
 
+    /// With the words of what is asked in memory.
     fn caches(&self) -> Caches {
-        Caches::new(self.root(), MEMORY)
+        Caches::trusting(self.root(), MEMORY)
     }
 
     fn manifest(&self) -> Value {
@@ -139,8 +140,13 @@ fn an_answer_is_the_same_from_memory_and_from_disk() {
         for budget in [0, 1, 7, 8, 14, 1000, u64::MAX] {
             let at_once = resolve_at(&ground.cache(), query, budget, Format::Json).unwrap();
             assert_eq!(resolve(&caches, query, budget).unwrap(), at_once);
-            let crowded = Caches::new(ground.root(), 10);
-            assert_eq!(resolve(&crowded, query, budget).unwrap(), at_once);
+            assert!(caches.relies_on("docs"));
+            for (other, reason) in
+                [(Caches::trusting(ground.root(), 10), "room"), (Caches::new(ground.root(), MEMORY), "trust")]
+            {
+                assert_eq!(resolve(&other, query, budget).unwrap(), at_once);
+                assert!(!other.relies_on("docs"), "there is no {reason}");
+            }
         }
     }
 }
@@ -148,7 +154,7 @@ fn an_answer_is_the_same_from_memory_and_from_disk() {
 #[test]
 fn a_document_that_changes_after_it_was_read_is_noticed() {
     let ground = Ground::built(THREE);
-    let caches = ground.caches();
+    let caches = Caches::new(ground.root(), MEMORY);
     let whole = resolve(&caches, "deploy", 100).unwrap();
     let file = ground.file("sub/b.md");
     let before = std::fs::read_to_string(&file).unwrap();
@@ -168,7 +174,7 @@ fn a_document_that_changes_after_it_was_read_is_noticed() {
 #[test]
 fn what_is_kept_in_memory_is_held_against_the_files_for_every_question() {
     let ground = Ground::built(THREE);
-    let caches = ground.caches();
+    let caches = Caches::new(ground.root(), MEMORY);
     // Until the clock of the file system has moved on, nothing is relied on.
     std::thread::sleep(std::time::Duration::from_millis(3100));
     let whole = resolve(&caches, "deploy", 100).unwrap();
@@ -270,7 +276,8 @@ fn names_that_cannot_be_meant_and_links_that_lead_out_are_no_caches() {
     }
     std::os::unix::fs::symlink("deep", ground.root().join("inside")).unwrap();
     assert!(caches.examine("inside/er", &Progress::default()).is_ok());
-    let listed: Vec<String> = caches.list().unwrap().into_iter().map(|listed| listed.path).collect();
+    let listed: Vec<String> =
+        caches.list(&Progress::default()).unwrap().into_iter().map(|listed| listed.path).collect();
     assert_eq!(listed, ["deep"], "neither files nor links are caches");
 }
 
@@ -290,8 +297,7 @@ fn sources_that_cannot_become_documents_are_named() {
     let refused = out.build(false).unwrap_err();
     assert!(refused.public.contains("p.md is a link that leads out"), "{refused}");
     for ground in [twice, bytes, out] {
-        assert!(!ground.cache().exists());
-        assert_eq!(std::fs::read_dir(ground.root()).unwrap().count(), 0, "nothing is left behind");
+        assert!(!ground.root().exists(), "nothing is left behind");
     }
 }
 
@@ -319,23 +325,86 @@ fn an_existing_cache_is_replaced_only_with_force_and_nothing_else_is() {
 }
 
 #[test]
+fn a_directory_that_is_no_cache_is_never_replaced() {
+    let ground = Ground::new(THREE);
+    for (files, word) in [
+        (&["documents/deep/thesis.txt", "manifest.json"][..], "documents/deep"),
+        (&["documents/thesis.txt", "manifest.json"], "documents/thesis.txt"),
+        (&["manifest.json", "index.json/mine"], "index.json"),
+        (&["documents/a.json"], "no manifest.json"),
+        (&["manifest.json", "README.md"], "README.md"),
+    ] {
+        let _ = std::fs::remove_dir_all(ground.cache());
+        for file in files {
+            std::fs::create_dir_all(ground.cache().join(file).parent().unwrap()).unwrap();
+            std::fs::write(ground.cache().join(file), "mine").unwrap();
+        }
+        let refused = ground.build(true).unwrap_err();
+        assert!(refused.public.contains(word), "{refused}");
+        assert!(files.iter().all(|file| ground.cache().join(file).exists()), "{word}");
+    }
+    std::fs::remove_dir_all(ground.cache()).unwrap();
+    std::fs::create_dir_all(ground.cache().join("documents")).unwrap();
+    std::fs::write(ground.cache().join("manifest.json"), "{").unwrap();
+    ground.build(true).unwrap();
+}
+
+#[test]
+fn one_cache_is_kept_once_however_it_is_spelled() {
+    let ground = Ground::built(THREE);
+    std::os::unix::fs::symlink("docs", ground.root().join("link")).unwrap();
+    let caches = ground.caches();
+    let weights = ["docs", "./docs", "docs/", "docs/.", "link"].map(|name| {
+        caches.resolve(name, &Question::new("deploy", 10), &Progress::default()).unwrap();
+        caches.weight()
+    });
+    assert!(weights[0] > 0 && weights.iter().all(|weight| *weight == weights[0]), "{weights:?}");
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_does_not_wait_for_others() {
+    let ground = Ground::built(THREE);
+    let (caches, gone) = (ground.caches(), Progress::default());
+    caches.while_all_are_reading(|| {
+        gone.cancel();
+        let asked = caches.resolve("docs", &Question::new("x", 1), &gone);
+        assert_eq!(asked.unwrap_err().kind, mainstay_core::Kind::Cancelled);
+    });
+    resolve(&caches, "x", 1).unwrap();
+}
+
+#[test]
+fn metadata_is_an_object_that_nobody_keeps() {
+    let ground = Ground::built(THREE);
+    let file = ground.file("sub/b.md");
+    let before = std::fs::read_to_string(&file).unwrap();
+    for (metadata, whole) in [(r#"{"a":[0,{"b":1}],"c":"x"}"#, true), ("[]", false), ("null", false), ("1", false)] {
+        std::fs::write(&file, before.replace("\"metadata\":{}", &format!("\"metadata\":{metadata}"))).unwrap();
+        assert_eq!(resolve(&Caches::new(ground.root(), MEMORY), "x", 1).is_ok(), whole, "{metadata}");
+    }
+}
+
+#[test]
 fn a_reply_that_would_be_too_large_is_refused_before_it_is_made() {
     let ground = Ground::built(&[("a.md", "word"), ("b.md", "word")]);
     let ask = |query: &str| {
         let question = Question { most: 1000, ..Question::new(query, 100) };
         ground.caches().resolve("docs", &question, &Progress::default())
     };
-    ask("word").unwrap();
-    let refused = ask(&"term ".repeat(100)).unwrap_err();
-    assert_eq!(refused.kind, mainstay_core::Kind::TooLarge);
-    assert!(refused.public.contains("context.reply_bytes"), "{refused}");
+    assert!(ask("word").unwrap().len() <= 1000);
+    // What is escaped takes more than it seems.
+    for query in ["term ".repeat(100), "\u{1}".repeat(60)] {
+        let refused = ask(&query).unwrap_err();
+        assert_eq!(refused.kind, mainstay_core::Kind::TooLarge);
+        assert!(refused.public.contains("context.reply_bytes"), "{refused}");
+    }
 }
 
 #[test]
 fn caches_that_were_not_asked_for_longest_make_room() {
     let ground = Ground::built(THREE);
     let weight = 2500;
-    let caches = Caches::new(ground.root(), weight);
+    let caches = Caches::trusting(ground.root(), weight);
     for name in ["one", "two", "three"] {
         let plan = Plan {
             sources: &ground.sources(),
