@@ -20,6 +20,7 @@ mod resolve;
 mod scan;
 mod select;
 mod settings;
+mod shard;
 mod shelf;
 mod sources;
 mod steady;
