@@ -34,7 +34,7 @@ pub struct Setup {
     pub store: Store,
     /// The description of the server's HTTP interface, once it is known.
     pub openapi: Arc<OnceLock<Value>>,
-    /// Files that are watched as resources; whoever builds the families runs it.
+    /// What is watched as resources; whoever builds the families runs it.
     pub watch: Watch,
     pub started: Instant,
 }
@@ -53,7 +53,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
     }
     let all = vec![
         agents::family(setup),
-        context::family(&setup.context, setup.caches.clone()),
+        context::family(setup),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),

@@ -122,6 +122,28 @@ fn the_doctor_says_what_to_do() {
 }
 
 #[test]
+fn the_doctor_counts_the_caches_and_says_where_they_would_be() {
+    let data = tempfile::tempdir().unwrap();
+    let root = data.path().join("root");
+    let doctor = |root: &Path| {
+        let args = ["doctor", "--listen", "127.0.0.1:0", "--cache-root", root.to_str().unwrap()];
+        let (code, report, _) = mainstay(data.path(), &args, "");
+        let found = report.lines().skip_while(|line| !line.get(6..).is_some_and(|line| line.starts_with("caches ")));
+        (code, found.take(2).collect::<Vec<_>>().join("\n"))
+    };
+    let (code, line) = doctor(&root);
+    assert!(code == 0 && line.starts_with("note") && line.contains(root.to_str().unwrap()), "{line}");
+    std::fs::create_dir_all(root.join("no cache")).unwrap();
+    assert!(doctor(&root).1.starts_with("ok    caches          0 in "));
+    std::fs::create_dir_all(root.join("cache")).unwrap();
+    std::fs::write(root.join("cache/manifest.json"), "{}").unwrap();
+    assert!(doctor(&root).1.starts_with("ok    caches          1 in "));
+    std::os::unix::fs::symlink("loop", data.path().join("loop")).unwrap();
+    let (code, line) = doctor(&data.path().join("loop"));
+    assert!(code == 1 && line.starts_with("BAD") && line.contains("--cache-root"), "{line}");
+}
+
+#[test]
 fn under_its_other_names_the_program_is_what_they_say() {
     let data = tempfile::tempdir().unwrap();
     let server = |args: &[&str]| started_as("/usr/bin/mcp-context-server", data.path(), args, "");

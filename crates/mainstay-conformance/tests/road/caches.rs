@@ -167,8 +167,15 @@ pub(crate) struct Context {
 impl Context {
     /// The text of a result, or the code of a mistake.
     pub(crate) fn call(&mut self, tool: &str, args: &Value) -> Result<String, String> {
-        let answer = self.piped.ask(&request("tools/call", &json!({"name": tool, "arguments": args})));
-        outcome(&answer, &self.around)
+        self.call_while(tool, args, |_| ())
+    }
+
+    /// The same; something is done to the server once it has been asked.
+    pub(crate) fn call_while(&mut self, tool: &str, args: &Value, done: impl FnOnce(&Piped)) -> Result<String, String> {
+        let request = request("tools/call", &json!({"name": tool, "arguments": args}));
+        self.piped.write(request.to_string().as_bytes());
+        done(&self.piped);
+        outcome(&self.piped.read().unwrap(), &self.around)
     }
 
     pub(crate) fn resolve(&mut self, cache: &str, query: &str, budget: u64) -> Result<String, String> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::caches::Caches;
 use crate::context::mcp;
-use crate::program::{Http, Server};
+use crate::program::{Http, Piped, Server, command, initialize};
 
 const NAMES: [(&str, &str); 8] = [
     ("plain.md", "plain"),
@@ -137,6 +137,32 @@ fn a_document_that_was_tampered_with_is_not_served() {
     std::fs::write(&document, spoilt).unwrap();
     let error = read(&mut http, "context://guide/a.md").unwrap_err();
     assert!(!error.to_string().contains("forged"), "{error}");
+}
+
+#[test]
+fn a_document_that_is_another_after_a_rebuild_is_announced_to_whoever_subscribed() {
+    let caches = Caches::with("guide", &[("a.md", "alpha"), ("b.md", "beta")]);
+    let (data, root) = (tempfile::tempdir().unwrap(), caches.root());
+    let args = ["stdio", "--dialect", "mcp", "--cache-root", root.to_str().unwrap()];
+    let mut stdio = Piped::from(command(data.path(), &args), data);
+    assert!(stdio.ask(&initialize(0))["result"].is_object());
+    stdio.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let uri = |document: &str| format!("context://guide/{document}");
+    for document in ["a.md", "b.md"] {
+        for method in ["resources/read", "resources/subscribe"] {
+            let params = json!({"uri": uri(document)});
+            let answer = stdio.ask(&json!({"jsonrpc": "2.0", "id": 2, "method": method, "params": params}));
+            assert!(answer["result"].is_object(), "{answer}");
+        }
+    }
+    // Whatever were told of the other document would be heard before the second change.
+    for (document, text) in [("b.md", "two"), ("b.md", "three"), ("a.md", "four")] {
+        caches.write("guide", &[(document, text)]);
+        caches.build("guide");
+        let heard = stdio.read().unwrap();
+        assert_eq!(heard["method"], "notifications/resources/updated", "{heard}");
+        assert_eq!(heard["params"]["uri"], uri(document));
+    }
 }
 
 #[test]

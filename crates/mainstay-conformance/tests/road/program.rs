@@ -332,7 +332,24 @@ impl Piped {
     }
 
     pub(crate) fn terminate(&self) {
-        assert!(Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap().success());
+        self.signal("-TERM");
+    }
+
+    /// Nothing happens in it for so long, whatever it was about to do.
+    pub(crate) fn stand_still(&self, time: Duration) {
+        self.signal("-STOP");
+        std::thread::sleep(time);
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// Whether it holds this file or directory open.
+    pub(crate) fn has_open(&self, path: &Path) -> bool {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        open.flatten().any(|handle| std::fs::read_link(handle.path()).is_ok_and(|target| target == path))
     }
 
     /// The most memory it has had so far, in bytes.

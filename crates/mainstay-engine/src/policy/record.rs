@@ -158,8 +158,8 @@ fn log(entry: &AuditEntry, error: &Error) {
     let trouble = matches!(error.kind, Kind::Internal | Kind::Unavailable | Kind::TimedOut);
     let reason = error.public.as_ref();
     match &error.detail {
-        Some(detail) if trouble => tracing::error!(request_id, target, kind, detail, "call failed"),
-        Some(detail) => tracing::info!(request_id, target, kind, detail, "call failed"),
+        Some(detail) if trouble => tracing::error!(request_id, target, kind, reason, detail, "call failed"),
+        Some(detail) => tracing::info!(request_id, target, kind, reason, detail, "call failed"),
         None if trouble => tracing::warn!(request_id, target, kind, reason, "call failed"),
         None => tracing::debug!(request_id, target, kind, reason, "call refused"),
     }

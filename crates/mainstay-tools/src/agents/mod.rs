@@ -39,6 +39,7 @@ use mainstay_core::Family;
 use mainstay_store::{Agents, Store};
 
 pub use settings::AgentsSettings;
+pub(crate) use watch::Poll;
 pub use watch::Watch;
 
 #[cfg(test)]

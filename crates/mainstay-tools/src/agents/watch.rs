@@ -1,6 +1,7 @@
-//! Notices when a file changes that somebody has seen as a resource.
+//! Notices when something changes that somebody has seen as a resource: files, and what families add.
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -12,13 +13,20 @@ use crate::files::blocking;
 /// The most files that are watched; those that were read longest ago are given up.
 const MOST: usize = 1000;
 
-/// How often they are looked at. Only their facts are; nothing is read.
+/// How often they are looked at. Only the facts of files are; nothing of them is read.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Something else of which resources are made.
+pub(crate) trait Poll: Debug + Send + Sync {
+    /// Those that are not what they were when this was last asked, and what happened to them. It may wait for the disk.
+    fn changed(&self) -> Vec<(Arc<str>, Change)>;
+}
 
 #[derive(Debug, Clone)]
 pub struct Watch {
     workspace: Workspace,
     seen: Arc<Mutex<VecDeque<Seen>>>,
+    others: Arc<Mutex<Vec<Arc<dyn Poll>>>>,
 }
 
 #[derive(Debug, Clone)]
@@ -33,7 +41,7 @@ struct Seen {
 
 impl Watch {
     pub fn new(workspace: &Workspace) -> Self {
-        Self { workspace: workspace.clone(), seen: Arc::default() }
+        Self { workspace: workspace.clone(), seen: Arc::default(), others: Arc::default() }
     }
 
     /// Watches from now on; whichever way it is named, it is one file and is announced by its path.
@@ -49,6 +57,11 @@ impl Watch {
         if let Ok(spot) = spot.resolved() {
             self.keep(spot.shown(), uri);
         }
+    }
+
+    /// Has something else looked at as often.
+    pub(crate) fn also(&self, other: Arc<dyn Poll>) {
+        self.others.lock().unwrap_or_else(PoisonError::into_inner).push(other);
     }
 
     fn keep(&self, path: &str, uri: Arc<str>) {
@@ -70,14 +83,20 @@ impl Watch {
         loop {
             every.tick().await;
             let watch = self.clone();
-            let changed = blocking(move || Ok(watch.changed())).await;
+            let changed = blocking(move || Ok(watch.all_changed())).await;
             for (uri, change) in changed.into_iter().flatten() {
                 announce(Event::ResourceUpdated { uri, change });
             }
         }
     }
 
-    /// Those that are not what they were when this was last asked, and what happened to them.
+    fn all_changed(&self) -> Vec<(Arc<str>, Change)> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let changed = self.changed().into_iter();
+        changed.chain(others.iter().flat_map(|other| other.changed())).collect()
+    }
+
+    /// Files that are not what they were when this was last asked, and what happened to them.
     fn changed(&self) -> Vec<(Arc<str>, Change)> {
         let before = self.seen().clone();
         let now = before.into_iter().map(|seen| Seen { facts: self.facts(&seen.path), ..seen });
@@ -182,5 +201,21 @@ mod tests {
             Some(Event::ResourceUpdated { uri: "file://a".into(), change: Change::Created })
         );
         running.abort();
+    }
+
+    #[tokio::test]
+    async fn what_a_family_adds_is_asked_too() {
+        #[derive(Debug)]
+        struct Restless;
+        impl Poll for Restless {
+            fn changed(&self) -> Vec<(Arc<str>, Change)> {
+                vec![("other://x".into(), Change::Deleted)]
+            }
+        }
+        let team = Team::new().await;
+        let watch = watching(&team, &["a"]);
+        watch.clone().also(Arc::new(Restless));
+        std::fs::write(team.root().join("a"), "x").unwrap();
+        assert_eq!(watch.all_changed(), [("file://a".into(), Change::Created), ("other://x".into(), Change::Deleted)]);
     }
 }

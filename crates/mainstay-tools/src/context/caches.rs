@@ -130,6 +130,11 @@ impl Caches {
         steady(|| self.open(name), answer, |_| false)
     }
 
+    /// What the file system says of a cache's manifest.
+    pub(super) fn manifest(&self, name: &str) -> Result<Facts> {
+        self.open(name)?.facts(OsStr::new(MANIFEST))
+    }
+
     /// What a cache holds, in the order of the ids.
     pub(super) fn entries(&self, name: &str, progress: &Progress) -> Result<Vec<Entry>> {
         let read = |directory: &Dir| {

@@ -6,6 +6,7 @@ use mainstay_core::{Kind, Result};
 use mainstay_sandbox::{Dir, Workspace};
 
 use super::cache::{Cache, Place};
+use super::caches::Caches;
 use super::examine::Examined;
 use super::failure::Failure;
 use super::scan;
@@ -28,6 +29,12 @@ pub fn examine_at(cache: &Path, progress: &Progress) -> Result<Examined> {
     let name = cache.display().to_string();
     let read = |directory: &Dir| Examined::read(Place { directory, name: &name }, progress);
     steady(|| open(cache), read, Examined::is_damaged)
+}
+
+/// How many caches lie in a directory.
+pub fn count_at(cache_root: &Path) -> Result<usize> {
+    let listed = Caches::new(cache_root.to_owned(), 0).list(&Progress::default())?;
+    Ok(listed.iter().filter(|listed| listed.has_manifest).count())
 }
 
 fn open(cache: &Path) -> Result<Dir> {

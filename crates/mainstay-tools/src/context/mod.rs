@@ -27,22 +27,24 @@ mod steady;
 mod stems;
 #[cfg(test)]
 mod tests;
+mod vigil;
 mod words;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use mainstay_core::{Error, Family, Result, Told};
 use serde::Serialize;
 
 use caches::Caches;
+use vigil::Vigil;
 
+use crate::Setup;
 pub use crate::progress::Progress;
 pub use build::{Built, Plan};
 pub use examine::{Examined, Inspection};
 pub use failure::Failure;
 pub use flaw::Flaw;
-pub use local::{examine_at, resolve_at};
+pub use local::{count_at, examine_at, resolve_at};
 pub use select::Format;
 pub use settings::ContextSettings;
 
@@ -55,14 +57,17 @@ struct Desk {
     reply_bytes: u64,
 }
 
-pub(crate) fn family(settings: &ContextSettings, cache_root: PathBuf) -> Family {
-    let caches = Arc::new(Caches::new(cache_root, settings.memory_bytes));
+pub(crate) fn family(setup: &Setup) -> Family {
+    let settings = &setup.context;
+    let caches = Arc::new(Caches::new(setup.caches.clone(), settings.memory_bytes));
     let desk = Desk { caches: caches.clone(), reply_bytes: settings.reply_bytes };
+    let vigil = Arc::new(Vigil::new(caches.clone()));
+    setup.watch.also(vigil.clone());
     Family::new(DIALECT)
         .tool(resolve::Resolve(desk.clone()))
         .tool(list_caches::ListCaches(desk.clone()))
         .tool(inspect_cache::InspectCache(desk))
-        .resources(shelf::Shelf::new(caches, settings.reply_bytes))
+        .resources(shelf::Shelf::new(caches, vigil, settings.reply_bytes))
 }
 
 /// A value with the text that the contract has for it, whose members are in an order of their own.

@@ -10,6 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 use serde_json::json;
 
 use super::caches::Caches;
+use super::vigil::Vigil;
 use crate::progress::{Progress, unattended, watched};
 
 const SCHEME: &str = "context://";
@@ -25,13 +26,14 @@ const MOST_LISTED: usize = 1000;
 
 pub(super) struct Shelf {
     caches: Arc<Caches>,
+    vigil: Arc<Vigil>,
     /// The most bytes of one document that are read out.
     most: u64,
 }
 
 impl Shelf {
-    pub(super) fn new(caches: Arc<Caches>, most: u64) -> Self {
-        Self { caches, most }
+    pub(super) fn new(caches: Arc<Caches>, vigil: Arc<Vigil>, most: u64) -> Self {
+        Self { caches, vigil, most }
     }
 }
 
@@ -104,11 +106,14 @@ impl Resources for Shelf {
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
         Box::pin(async move {
             let (cache, document) = parts(uri).ok_or_else(|| missing(uri))?;
-            let caches = self.caches.clone();
-            let content =
-                watched(context, "documents read", move |progress| caches.document(&cache, &document, &progress));
+            let (caches, vigil, asked) = (self.caches.clone(), self.vigil.clone(), uri.to_owned());
+            let content = watched(context, "documents read", move |progress| {
+                let content = caches.document(&cache, &document, &progress)?.ok_or_else(|| missing(&asked))?;
+                vigil.add(&asked, &cache, &document, &content);
+                Ok(content)
+            });
             let absent = |error: Error| if error.kind == Kind::NotFound { missing(uri) } else { error };
-            let content = content.await.map_err(absent)?.ok_or_else(|| missing(uri))?;
+            let content = content.await.map_err(absent)?;
             if content.len() as u64 > self.most {
                 let told = format!("{uri} has more than {} bytes, which is the most (context.reply_bytes).", self.most);
                 return Err(Error::new(Kind::TooLarge, told).with_data(json!({ "uri": uri })));

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use mainstay_server::AuthSettings;
+use mainstay_tools::context::{Failure, count_at};
 
 use super::say;
 use crate::house::{open_engine, open_store, open_workspace};
@@ -33,6 +34,7 @@ pub(crate) async fn run(config: &Config, file: Option<&Path>, more: MoreFamilies
         ("store", store(config).await),
         ("audit", audit(config).await),
         ("tools", tools(config, more).await),
+        ("caches", caches(config)),
         ("listener", listener(config.server.listen, "--listen").await),
         ("authentication", authentication(config)),
     ];
@@ -129,6 +131,25 @@ async fn tools(config: &Config, more: MoreFamilies) -> Finding {
             Good(format!("{count} tools"))
         }
         Err(error) => bad(format_args!("{error:#}"), "Check --tools and --workspace."),
+    }
+}
+
+fn caches(config: &Config) -> Finding {
+    let directory = match config.cache_root() {
+        Ok(directory) => directory,
+        Err(error) => return bad(format_args!("{error:#}"), "Say where caches are with --cache-root."),
+    };
+    let shown = directory.display();
+    match count_at(&directory) {
+        Ok(1) => Good(format!("1 in {shown}")),
+        Ok(count) => Good(format!("{count} in {shown}")),
+        Err(error) if Failure::of(&error) == Failure::CacheMissing => Note(format!(
+            "{shown} is not there or is no directory; `mainstay context build --cache` makes the first cache in it"
+        )),
+        Err(error) => bad(
+            format_args!("{shown} cannot be read: {}", error.detail.as_deref().unwrap_or(&error.public)),
+            "Give the user who runs mainstay access to it, or name another directory with --cache-root.",
+        ),
     }
 }
 

@@ -16,16 +16,16 @@ use super::*;
 const MEMORY: u64 = 1 << 30;
 
 /// A directory with sources, and a cache root with caches.
-struct Ground(tempfile::TempDir);
+pub(super) struct Ground(tempfile::TempDir);
 
 impl Ground {
-    fn new(documents: &[(&str, &str)]) -> Self {
+    pub(super) fn new(documents: &[(&str, &str)]) -> Self {
         let ground = Self(tempfile::tempdir().unwrap());
         ground.write(documents);
         ground
     }
 
-    fn write(&self, documents: &[(&str, &str)]) {
+    pub(super) fn write(&self, documents: &[(&str, &str)]) {
         for (path, content) in documents {
             let path = self.sources().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -34,7 +34,7 @@ impl Ground {
         std::fs::create_dir_all(self.sources()).unwrap();
     }
 
-    fn sources(&self) -> PathBuf {
+    pub(super) fn sources(&self) -> PathBuf {
         self.0.path().join("sources")
     }
 
@@ -42,24 +42,24 @@ impl Ground {
         self.0.path().join("caches")
     }
 
-    fn cache(&self) -> PathBuf {
+    pub(super) fn cache(&self) -> PathBuf {
         self.root().join("docs")
     }
 
-    fn build(&self, force: bool) -> Result<Built> {
+    pub(super) fn build(&self, force: bool) -> Result<Built> {
         let created_at = Timestamp::from_second(1_700_000_000).unwrap();
         let plan = Plan { sources: &self.sources(), cache: &self.cache(), force, created_at };
         plan.build(&Progress::default())
     }
 
-    fn built(documents: &[(&str, &str)]) -> Self {
+    pub(super) fn built(documents: &[(&str, &str)]) -> Self {
         let ground = Self::new(documents);
         ground.build(false).unwrap();
         ground
     }
 
     /// With the words of what is asked in memory.
-    fn caches(&self) -> Caches {
+    pub(super) fn caches(&self) -> Caches {
         Caches::trusting(self.root(), MEMORY)
     }
 
