@@ -15,8 +15,8 @@ pub(super) struct Shard {
     places: Vec<u8>,
 }
 
-/// Words as long as documents are still being read. What is looked up for every word lies close together: most of the time
-/// goes by waiting for memory.
+/// Words as long as documents are still being read. Most of the time goes by waiting for memory: what is looked up for
+/// every word lies close together, and where it stands is noted in one line first and sorted in when that is long.
 #[derive(Default)]
 pub(super) struct Seen {
     hasher: RandomState,
@@ -25,6 +25,8 @@ pub(super) struct Seen {
     words: String,
     ends: Vec<u32>,
     places: Vec<Places>,
+    /// The number of a word, and below it that of the document it stands in.
+    noted: Vec<u64>,
     written: u64,
 }
 
@@ -32,12 +34,12 @@ pub(super) struct Seen {
 #[derive(Default)]
 struct Places {
     written: Vec<u8>,
-    /// The document it was last seen in, and how often; not written yet.
-    last: u32,
-    times: u32,
     /// The document that was written last.
-    before: u32,
+    last: u32,
 }
+
+/// As many notes are sorted in at once.
+const NOTES: usize = 1 << 20;
 
 impl Seen {
     /// What a word costs besides its letters.
@@ -46,7 +48,10 @@ impl Seen {
     /// Notes that a word stands in a document, which is none before the last one. False if there is no more room.
     pub(super) fn add(&mut self, word: &str, document: u32) -> bool {
         let Some(number) = self.number(word) else { return false };
-        self.written += self.places[number].see(document);
+        self.noted.push((number as u64) << 32 | u64::from(document));
+        if self.noted.len() >= NOTES {
+            self.sort_in();
+        }
         true
     }
 
@@ -76,16 +81,27 @@ impl Seen {
         start..self.ends[number] as usize
     }
 
+    /// Words and documents come in order, so that what is written about one word is written together.
+    fn sort_in(&mut self) {
+        self.noted.sort_unstable();
+        for same in self.noted.chunk_by(|a, b| a == b) {
+            let (number, document) = (same[0] >> 32, same[0] & u64::from(u32::MAX));
+            let (Ok(number), Ok(document)) = (usize::try_from(number), u32::try_from(document)) else { continue };
+            self.written += self.places[number].write(document, same.len() as u64);
+        }
+        self.noted.clear();
+    }
+
     /// Nothing if it is too large to be counted in 32 bits.
     pub(super) fn into_shard(mut self, documents: Range<usize>) -> Option<Shard> {
-        self.numbers = HashMap::default();
+        self.sort_in();
+        (self.numbers, self.noted) = (HashMap::default(), Vec::new());
         let mut order: Vec<usize> = (0..self.places.len()).collect();
         order.sort_unstable_by(|a, b| self.words[self.place(*a)].cmp(&self.words[self.place(*b)]));
         let mut shard = Shard { documents, ends: Vec::with_capacity(order.len()), ..Shard::default() };
         shard.words.reserve_exact(self.words.len());
         for number in order {
-            let mut places = std::mem::take(&mut self.places[number]);
-            places.write();
+            let places = std::mem::take(&mut self.places[number]);
             shard.words.push_str(&self.words[self.place(number)]);
             shard.places.extend_from_slice(&places.written);
             shard.ends.push((u32::try_from(shard.words.len()).ok()?, u32::try_from(shard.places.len()).ok()?));
@@ -96,19 +112,12 @@ impl Seen {
 }
 
 impl Places {
-    /// How many bytes more were written.
-    fn see(&mut self, document: u32) -> u64 {
-        let more = if self.times > 0 && self.last != document { self.write() } else { 0 };
-        self.last = document;
-        self.times += 1;
-        more
-    }
-
-    fn write(&mut self) -> u64 {
+    /// How many bytes more it takes. A document may be written twice in a row: both count.
+    fn write(&mut self, document: u32, times: u64) -> u64 {
         let before = self.written.len();
-        put(&mut self.written, (self.last - self.before).into());
-        put(&mut self.written, self.times.into());
-        (self.before, self.times) = (self.last, 0);
+        put(&mut self.written, (document - self.last).into());
+        put(&mut self.written, times);
+        self.last = document;
         (self.written.len() - before) as u64
     }
 }
@@ -201,6 +210,19 @@ fn take(bytes: &mut &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_may_have_more_words_than_are_noted_at_once() {
+        let mut seen = Seen::default();
+        for document in [0, 1] {
+            for _ in 0..=NOTES {
+                assert!(seen.add("again", document));
+            }
+        }
+        let mut matches = vec![0; 2];
+        seen.into_shard(0..2).unwrap().add("again", &mut matches);
+        assert_eq!(matches, [NOTES as u64 + 1; 2]);
+    }
 
     #[test]
     fn words_with_one_hash_are_still_two_words() {
