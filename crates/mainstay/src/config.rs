@@ -142,7 +142,14 @@ impl Config {
 
     pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
-        found.context("there is no home directory to keep data in; give --data-dir")
+        found.context(
+            "there is no home directory to keep data in; set HOME, or name a directory with --data-dir or MAINSTAY_DATA_DIR",
+        )
+    }
+
+    /// Whether context caches are all that is served. They have a root of their own.
+    pub(crate) fn caches_alone(&self) -> bool {
+        self.tools == ["context"]
     }
 
     /// Where context caches lie.

@@ -68,9 +68,16 @@ fn keep_store_apart(config: &Config, workspace: &Workspace) -> anyhow::Result<()
     )
 }
 
+/// Stands in for the workspace where nothing works on one: then what is wrong with the user's must not matter.
+fn nothing_to_work_on(config: &Config) -> anyhow::Result<Workspace> {
+    let directory = config.data_dir()?.join("empty");
+    make_private_dir(&directory)?;
+    Ok(Workspace::reading(&directory)?)
+}
+
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
     mainstay_sandbox::raise_open_files();
-    let workspace = open_workspace(config)?;
+    let workspace = if config.caches_alone() { nothing_to_work_on(config)? } else { open_workspace(config)? };
     let store = open_store(config).await?;
     if config.context.cache_root.is_none() {
         make_private_dir(&config.cache_root()?)?;
@@ -109,13 +116,14 @@ fn engine_settings(config: &Config) -> EngineSettings {
 }
 
 pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
-    let workspace = config.workspace()?;
+    let served = if config.caches_alone() {
+        "context caches".to_owned()
+    } else {
+        format!("the workspace {}", config.workspace()?.display())
+    };
     Ok(About {
         version: VERSION,
-        instructions: format!(
-            "Mainstay serves the workspace {}. Every call is checked, limited and recorded.",
-            workspace.display()
-        ),
+        instructions: format!("Mainstay serves {served}. Every call is checked, limited and recorded."),
         protected: Guard::new(&config.files.protect, &config.files.unprotect).names(),
     })
 }

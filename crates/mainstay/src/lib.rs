@@ -26,15 +26,15 @@ pub fn main(args: impl Iterator<Item = OsString>, more: MoreFamilies) -> ExitCod
     let name = Name::of(args.first().map(OsString::as_os_str));
     let cli = match name.parse(&args) {
         Ok(cli) => cli,
-        Err(error) => {
+        Err((error, code)) => {
             let _ = error.print();
-            return name.exit_code(&args, &error).into();
+            return code.into();
         }
     };
     match commands::run(cli, more) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{}: {error:#}", name.as_str());
+            let _ = writeln!(std::io::stderr(), "{}: {error:#}", name.word);
             ExitCode::FAILURE
         }
     }

@@ -3,19 +3,28 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use clap::error::ErrorKind;
-use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser};
 
 use crate::cli::{Cli, Command, Context, Dialect, EXIT_CODES, Flags};
+use crate::commands::context::USAGE;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Name {
-    Mainstay,
-    /// `mainstay stdio --dialect context`
-    ContextServer,
-    /// `mainstay context`
-    Context,
+pub(crate) struct Name {
+    /// As errors begin.
+    pub(crate) word: &'static str,
+    /// Reads the whole command line, its first word included, as `mainstay` would be told the same.
+    parse: fn(&[OsString]) -> Result<Cli, clap::Error>,
+    /// What a command line that is not understood ends with.
+    misunderstood: fn(&[OsString]) -> u8,
 }
+
+static MAINSTAY: Name =
+    Name { word: "mainstay", parse: mainstay, misunderstood: |args| if is_about_caches(args) { USAGE } else { 2 } };
+
+/// Those that are not its own; contract 002 says how they end.
+static OTHERS: [Name; 2] = [
+    Name { word: "mcp-context-server", parse: context_server, misunderstood: |_| USAGE },
+    Name { word: "context", parse: |args| context("context", args), misunderstood: |_| USAGE },
+];
 
 /// Gives the program that started this one documents for its questions, from caches and within a budget of tokens
 ///
@@ -38,70 +47,67 @@ struct ContextCommands {
     command: Context,
 }
 
-/// Flags that say nothing about the context server. They are taken all the same: one that is set in the environment for
-/// another server must not keep this one from starting.
+/// Flags that say nothing about the context server.
 const IDLE: [&str; 3] = ["workspace", "listen", "tools"];
 
 impl Name {
     /// `program` is what it was started as, with or without the directory it lies in.
-    pub(crate) fn of(program: Option<&OsStr>) -> Self {
-        match program.and_then(|program| Path::new(program).file_name()).and_then(OsStr::to_str) {
-            Some("mcp-context-server") => Self::ContextServer,
-            Some("context") => Self::Context,
-            Some(_) | None => Self::Mainstay,
-        }
+    pub(crate) fn of(program: Option<&OsStr>) -> &'static Self {
+        let program = program.and_then(|program| Path::new(program).file_name());
+        OTHERS.iter().find(|name| program == Some(OsStr::new(name.word))).unwrap_or(&MAINSTAY)
     }
 
-    /// As errors begin.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Mainstay => "mainstay",
-            Self::ContextServer => "mcp-context-server",
-            Self::Context => "context",
-        }
+    /// Reads the command line. What is wrong with it comes with what the program ends with, which is 0 if it was a
+    /// question that has been answered.
+    pub(crate) fn parse(&self, args: &[OsString]) -> Result<Cli, (clap::Error, u8)> {
+        (self.parse)(args).map_err(|error| {
+            let code = if error.use_stderr() { (self.misunderstood)(args) } else { 0 };
+            (error, code)
+        })
     }
+}
 
-    /// Reads the whole command line, its first word included, as `mainstay` would be told the same.
-    pub(crate) fn parse(self, args: &[OsString]) -> Result<Cli, clap::Error> {
-        match self {
-            Self::Mainstay => Cli::try_parse_from(args),
-            Self::ContextServer => {
-                let flags = context_server(args)?;
-                Ok(Cli { command: Command::Stdio { dialect: Dialect::Context }, flags })
-            }
-            Self::Context => {
-                let command = Command::Context(ContextCommands::try_parse_from(args)?.command);
-                Ok(Cli { command, flags: Flags::default() })
-            }
-        }
+/// Behind `context` nothing is read of the flags and variables of a server, for there is none.
+fn mainstay(args: &[OsString]) -> Result<Cli, clap::Error> {
+    if begins_with_context(args) {
+        return context("mainstay context", &args[1..]);
     }
+    let matches = Cli::command().mut_arg("cache_root", heard).try_get_matches_from(args)?;
+    Cli::from_arg_matches(&matches)
+}
 
-    /// How the program ends when its command line was not understood, or was a question that has been answered. Contract
-    /// 002 has one number for the former.
-    pub(crate) fn exit_code(self, args: &[OsString], error: &clap::Error) -> u8 {
-        let asked = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-        match self {
-            Self::ContextServer | Self::Context => u8::from(!asked),
-            Self::Mainstay if is_about_caches(args) => u8::from(!asked),
-            Self::Mainstay => u8::try_from(error.exit_code()).unwrap_or(2),
-        }
-    }
+/// `shown` is what it calls itself in its help.
+fn context(shown: &'static str, args: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = ContextCommands::command().bin_name(shown).display_name(shown).try_get_matches_from(args)?;
+    let command = Command::Context(ContextCommands::from_arg_matches(&matches)?.command);
+    Ok(Cli { command, flags: Flags::default() })
+}
+
+fn context_server(args: &[OsString]) -> Result<Cli, clap::Error> {
+    let command = ContextServer::command().mut_args(|arg| match arg.get_id().as_str() {
+        "cache_root" => heard(arg).help("The directory that holds the caches; it has to be given"),
+        // What is set in the environment for another server must not keep this one from starting.
+        idle if IDLE.contains(&idle) => arg.hide(true).env(None::<&str>),
+        _ => arg,
+    });
+    let flags = ContextServer::from_arg_matches(&command.try_get_matches_from(args)?)?.flags;
+    Ok(Cli { command: Command::Stdio { dialect: Dialect::Context }, flags })
+}
+
+/// A variable that is set to nothing is as good as none; else a flag is complained of that nobody typed.
+fn heard(arg: Arg) -> Arg {
+    let empty = arg.get_env().and_then(std::env::var_os).is_some_and(|value| value.is_empty());
+    if empty { arg.env(None::<&str>) } else { arg }
+}
+
+fn begins_with_context(args: &[OsString]) -> bool {
+    args.get(1).is_some_and(|first| first == "context")
 }
 
 /// Whether `mainstay context` was meant, whatever is wrong with the rest.
 fn is_about_caches(args: &[OsString]) -> bool {
-    let read = Cli::command().ignore_errors(true).try_get_matches_from(args);
-    read.is_ok_and(|matches| matches.subcommand_name() == Some("context"))
-}
-
-fn context_server(args: &[OsString]) -> Result<Flags, clap::Error> {
-    let command = ContextServer::command().mut_args(|arg| match arg.get_id().as_str() {
-        "cache_root" => arg.help("The directory that holds the caches; it has to be given"),
-        idle if IDLE.contains(&idle) => arg.hide(true),
-        _ => arg,
-    });
-    let matches = command.try_get_matches_from(args)?;
-    Ok(ContextServer::from_arg_matches(&matches)?.flags)
+    let read = || Cli::command().ignore_errors(true).try_get_matches_from(args);
+    begins_with_context(args) || read().is_ok_and(|matches| matches.subcommand_name() == Some("context"))
 }
 
 #[cfg(test)]
@@ -111,23 +117,23 @@ mod tests {
     fn parse(line: &[&str]) -> Result<Cli, u8> {
         let name = Name::of(line.first().map(OsStr::new));
         let line: Vec<OsString> = line.iter().map(OsString::from).collect();
-        name.parse(&line).map_err(|error| name.exit_code(&line, &error))
+        name.parse(&line).map_err(|(_, code)| code)
     }
 
     #[test]
     fn a_name_is_known_wherever_the_program_lies() {
-        for (program, name) in [
-            ("mainstay", Name::Mainstay),
-            ("/usr/bin/mcp-context-server", Name::ContextServer),
-            ("mcp-context-server", Name::ContextServer),
-            ("./context", Name::Context),
-            ("/context/mainstay-conformance", Name::Mainstay),
-            ("contexts", Name::Mainstay),
-            ("", Name::Mainstay),
+        for (program, word) in [
+            ("mainstay", "mainstay"),
+            ("/usr/bin/mcp-context-server", "mcp-context-server"),
+            ("mcp-context-server", "mcp-context-server"),
+            ("./context", "context"),
+            ("/context/mainstay-conformance", "mainstay"),
+            ("contexts", "mainstay"),
+            ("", "mainstay"),
         ] {
-            assert_eq!(Name::of(Some(OsStr::new(program))), name, "{program}");
+            assert_eq!(Name::of(Some(OsStr::new(program))).word, word, "{program}");
         }
-        assert_eq!(Name::of(None), Name::Mainstay);
+        assert_eq!(Name::of(None).word, "mainstay");
     }
 
     #[test]
@@ -147,6 +153,8 @@ mod tests {
             (&["context", "resolve", "--cache", "c"], 1),
             (&["context", "build", "--help"], 0),
             (&["mainstay", "context", "build"], 1),
+            (&["mainstay", "context", "inspect", "--cache", "c", "--listen", "127.0.0.1:1"], 1),
+            (&["mainstay", "context", "--help"], 0),
             (&["mainstay", "--log", "warn", "context", "no-such"], 1),
             (&["mainstay", "call", "context", "--no-such"], 2),
             (&["mcp-context-server", "--help"], 0),
@@ -154,5 +162,12 @@ mod tests {
         ] {
             assert_eq!(parse(line).err(), Some(code), "{line:?}");
         }
+    }
+
+    #[test]
+    fn flags_before_context_are_those_of_every_command() {
+        let cli = parse(&["mainstay", "--log", "warn", "context", "inspect", "--cache", "c"]).unwrap();
+        assert!(matches!(cli.command, Command::Context(Context::Inspect { .. })));
+        assert_eq!(cli.flags.log, Some("warn".into()));
     }
 }

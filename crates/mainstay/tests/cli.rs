@@ -14,12 +14,21 @@ fn mainstay(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
 }
 
 fn started_as(name: &str, data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
+    told(program(name, data, args), input)
+}
+
+fn program(name: &str, data: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mainstay"));
     command.arg0(name).args(args).env("XDG_CONFIG_HOME", data).env("XDG_DATA_HOME", data).current_dir(data);
     let ours = |name: &str| name.starts_with("MAINSTAY") || name.starts_with("CONTEXT_");
     for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
+    command
+}
+
+/// How it ends, and what it says on either side.
+fn told(mut command: Command, input: &str) -> (i32, String, String) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that does not read its input may have ended already.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -162,13 +171,114 @@ fn under_its_other_names_the_program_is_what_they_say() {
 }
 
 #[test]
+fn what_is_set_for_another_server_does_not_keep_the_context_server_from_starting() {
+    let data = tempfile::tempdir().unwrap();
+    let own = data.path().join("mainstay");
+    std::fs::create_dir(&own).unwrap();
+    let config = format!(
+        "store = \"sqlite:{}/aside.db\"\n[files]\nroots = [{{path = \"/no/such/root\"}}]\n[exec]\nread = [\"/no/such\"]\n",
+        data.path().display()
+    );
+    std::fs::write(own.join("config.toml"), config).unwrap();
+    let greeting = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n";
+    for (name, args) in [("mcp-context-server", &[][..]), ("mainstay", &["stdio", "--dialect", "context"])] {
+        let mut command = program(name, data.path(), args);
+        command.env("CONTEXT_CACHE_ROOT", data.path()).env("MAINSTAY_WORKSPACE", "/no/such/dir").current_dir(&own);
+        if name == "mcp-context-server" {
+            command.env("MAINSTAY_LISTEN", "nonsense").env("MAINSTAY_TOOLS", "fils");
+        }
+        let (code, out, error) = told(command, greeting);
+        assert_eq!(code, 0, "{name}: {error}");
+        let answer: Value = serde_json::from_str(&out).unwrap();
+        assert_eq!(answer["result"]["serverInfo"]["name"], "mcp-context-server", "{name}: {out}");
+    }
+    let mut homeless = program("mcp-context-server", data.path(), &["--cache-root", "."]);
+    homeless.env_remove("HOME").env_remove("XDG_DATA_HOME");
+    let (code, out, error) = told(homeless, greeting);
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(["HOME", "--data-dir", "MAINSTAY_DATA_DIR"].iter().all(|word| error.contains(word)), "{error}");
+}
+
+#[test]
+fn a_cache_root_that_is_set_to_nothing_is_not_set() {
+    let data = tempfile::tempdir().unwrap();
+    for (name, args) in [("mcp-context-server", &[][..]), ("mainstay", &["stdio", "--dialect", "context"])] {
+        let mut command = program(name, data.path(), args);
+        command.env("CONTEXT_CACHE_ROOT", "");
+        let (code, _, error) = told(command, "");
+        assert_eq!(code, 1, "{error}");
+        assert!(error.starts_with(name) && error.contains("set CONTEXT_CACHE_ROOT"), "{error}");
+    }
+    let mut listing = program("mainstay", data.path(), &["tools"]);
+    listing.env("CONTEXT_CACHE_ROOT", "");
+    assert_eq!(told(listing, "").0, 0, "the default holds");
+    assert_eq!(mainstay(data.path(), &["tools", "--cache-root", ""], "").0, 2, "typed, it is a mistake");
+}
+
+#[test]
+fn the_commands_for_caches_are_told_nothing_of_a_server() {
+    let data = tempfile::tempdir().unwrap();
+    for name in ["mainstay", "context"] {
+        let shown = if name == "mainstay" { "mainstay context" } else { name };
+        let run = |args: &[&str]| {
+            let words = if name == "mainstay" { &["context"][..] } else { &[] };
+            let mut command = program(name, data.path(), &[words, args].concat());
+            for variable in ["MAINSTAY_LISTEN", "MAINSTAY_LOG_FORMAT", "MAINSTAY_CONFIG", "CONTEXT_CACHE_ROOT"] {
+                command.env(variable, "");
+            }
+            told(command, "")
+        };
+        let (code, help, _) = run(&["build", "--help"]);
+        assert_eq!(code, 0);
+        assert!(help.contains(&format!("Usage: {shown} build")) && !help.contains("--workspace"), "{help}");
+        let (code, version, _) = run(&["--version"]);
+        assert_eq!((code, version), (0, format!("{shown} {}\n", env!("CARGO_PKG_VERSION"))));
+        let (code, _, error) = run(&["inspect", "--cache", "none", "--log", "warn"]);
+        assert_eq!(code, 1, "{error}");
+        assert!(error.contains(&format!("Usage: {shown} inspect")), "{error}");
+        assert_eq!(run(&["inspect", "--cache", "none"]).0, 4);
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_a_directory_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("file.md"), "text").unwrap();
+    for (args, code) in [
+        (&["build", "--sources", "file.md", "--cache", "new"][..], 6),
+        (&["resolve", "--cache", "file.md", "--query", "", "--budget", "1"], 4),
+        (&["inspect", "--cache", "file.md"], 4),
+        (&["verify", "--cache", "file.md"], 4),
+    ] {
+        let ended = started_as("context", data.path(), args, "");
+        assert_eq!(ended, (code, String::new(), "error: file.md is not a directory.\n".to_owned()), "{args:?}");
+    }
+    let (code, _, error) = started_as("context", data.path(), &["inspect", "--cache", "file.md/x"], "");
+    assert_eq!(code, 4);
+    assert!(error.contains("There is no directory file.md/x"), "{error}");
+}
+
+#[test]
 fn help_and_completions_are_there() {
     let data = tempfile::tempdir().unwrap();
     let help = ok(data.path(), &["--help"]);
-    for word in ["serve", "stdio", "tools", "call", "doctor", "audit", "config", "completions", "--workspace", "8099"] {
+    for word in [
+        "serve",
+        "stdio",
+        "tools",
+        "call",
+        "context",
+        "doctor",
+        "audit",
+        "config",
+        "completions",
+        "--workspace",
+        "8099",
+    ] {
         assert!(help.contains(word), "{word}");
     }
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        assert!(ok(data.path(), &["completions", shell]).contains("mainstay"), "{shell}");
+        let script = ok(data.path(), &["completions", shell]);
+        assert!(script.contains("mainstay") && script.contains("sources"), "{shell}");
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
 use mainstay_wire::context::{self, MESSAGE_BYTES, Request};
-use mainstay_wire::jsonrpc::Refusal;
 
 use super::dialect::{self, Client, Interpreter, Read, Turns};
+use super::lines::Line;
 use crate::context::{Desk, Visit};
 use crate::{About, StartError};
 
@@ -35,8 +35,8 @@ impl Interpreter for Context {
         Turns::InTurn
     }
 
-    fn read(&self, line: Result<&[u8], Refusal>) -> Read<Request> {
-        match line.map_err(|_| context::too_long()).and_then(context::decode) {
+    fn read(&self, line: Line<'_>) -> Read<Request> {
+        match line.whole().map_err(|_| context::too_long()).and_then(context::decode) {
             Ok(Some(request)) => Read::Request(request),
             Ok(None) => Read::Nothing,
             Err(refused) => Read::Refused(context::failure(&refused.id, &refused.fault)),

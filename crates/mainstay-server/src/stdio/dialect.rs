@@ -1,16 +1,16 @@
 //! A dialect on a pipe: what it does with a line is its own, and the loop around that is the same for every one.
 
+use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Caller, CancellationToken, new_id};
 use mainstay_engine::Engine;
-use mainstay_wire::jsonrpc::Refusal;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
-use super::lines::{AHEAD, CUT_OFF, Output, each_line};
+use super::lines::{AHEAD, CUT_OFF, Line, Output, each_line};
 use crate::StartError;
 use crate::mcp::Origin;
 
@@ -23,8 +23,10 @@ pub(super) trait Interpreter: Send + Sync + 'static {
 
     fn turns(&self) -> Turns;
 
-    /// Looks at one line, or at the news that it was too long to be read.
-    fn read(&self, line: Result<&[u8], Refusal>) -> Read<Self::Request>;
+    /// Looks at one line, or at the beginning of one that is too long. Lines come here one after the other in their
+    /// order, whatever the turns of the answers: what has to be decided in that order, as whether a gate is open, is
+    /// decided here.
+    fn read(&self, line: Line<'_>) -> Read<Self::Request>;
 
     /// Does what is asked. The answer, unless nobody waits for one.
     fn answer(&self, request: Self::Request, client: &Client) -> impl Future<Output = Option<Vec<u8>>> + Send;
@@ -67,7 +69,13 @@ pub(super) async fn serve<I: Interpreter>(
 ) -> Result<(), StartError> {
     let interpreter = Arc::new(interpreter);
     let output = Output::open()?;
-    let mut entries = read(interpreter.clone(), output.lines().clone());
+    let mut entries = {
+        let (to_server, entries) = mpsc::channel(interpreter.turns().ahead());
+        let (interpreter, to_client) = (interpreter.clone(), output.lines().clone());
+        // Reading blocks.
+        std::thread::spawn(move || read(std::io::stdin().lock(), &*interpreter, &to_server, &to_client));
+        entries
+    };
     let client = Arc::new(Client {
         origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
         session: new_id().into(),
@@ -126,6 +134,15 @@ impl Turns {
             Self::InTurn => 1,
         }
     }
+
+    /// How many requests may wait. A message takes many times its length once it is taken apart, and where there is one
+    /// turn at a time nothing is won by hurrying.
+    fn ahead(self) -> usize {
+        match self {
+            Self::SideBySide(_) => AHEAD,
+            Self::InTurn => 1,
+        }
+    }
 }
 
 /// What waits for its turn.
@@ -134,17 +151,67 @@ enum Entry<R> {
     Refused(Vec<u8>),
 }
 
-/// Reads on a thread of its own.
-fn read<I: Interpreter>(interpreter: Arc<I>, to_client: mpsc::Sender<Vec<u8>>) -> mpsc::Receiver<Entry<I::Request>> {
-    let (to_server, entries) = mpsc::channel(AHEAD);
-    let (limit, turns) = (interpreter.message_bytes(), interpreter.turns());
-    std::thread::spawn(move || {
-        each_line(limit, |line| match (interpreter.read(line), turns) {
-            (Read::Request(request), _) => to_server.blocking_send(Entry::Request(request)).is_ok(),
-            (Read::Refused(answer), Turns::InTurn) => to_server.blocking_send(Entry::Refused(answer)).is_ok(),
-            (Read::Refused(answer), Turns::SideBySide(_)) => to_client.blocking_send(answer).is_ok(),
-            (Read::Nothing, _) => true,
-        });
+/// Reads to the end of the input, or until nobody wants to know.
+fn read<I: Interpreter>(
+    input: impl BufRead,
+    interpreter: &I,
+    to_server: &mpsc::Sender<Entry<I::Request>>,
+    to_client: &mpsc::Sender<Vec<u8>>,
+) {
+    let turns = interpreter.turns();
+    each_line(input, interpreter.message_bytes(), |line| match (interpreter.read(line), turns) {
+        (Read::Request(request), _) => to_server.blocking_send(Entry::Request(request)).is_ok(),
+        (Read::Refused(answer), Turns::InTurn) => to_server.blocking_send(Entry::Refused(answer)).is_ok(),
+        (Read::Refused(answer), Turns::SideBySide(_)) => to_client.blocking_send(answer).is_ok(),
+        (Read::Nothing, _) => true,
     });
-    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Counts the lines it has been shown.
+    #[derive(Default)]
+    struct Counting(AtomicUsize);
+
+    impl Interpreter for Counting {
+        type Request = ();
+
+        fn message_bytes(&self) -> usize {
+            1000
+        }
+
+        fn turns(&self) -> Turns {
+            Turns::InTurn
+        }
+
+        fn read(&self, _: Line<'_>) -> Read<()> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Read::Request(())
+        }
+
+        async fn answer(&self, (): (), _: &Client) -> Option<Vec<u8>> {
+            None
+        }
+    }
+
+    #[test]
+    fn in_turn_no_line_is_looked_at_long_before_its_turn() {
+        let counting = Arc::new(Counting::default());
+        let (to_server, mut entries) = mpsc::channel(counting.turns().ahead());
+        let (to_client, _unused) = mpsc::channel(1);
+        let reader = counting.clone();
+        std::thread::spawn(move || read("x\n".repeat(5000).as_bytes(), &*reader, &to_server, &to_client));
+        let mut taken = 0;
+        while entries.blocking_recv().is_some() {
+            taken += 1;
+            // One waits, and one has been looked at and cannot even wait yet.
+            let seen = counting.0.load(Ordering::SeqCst);
+            assert!(seen <= taken + 2, "{seen} lines were looked at when {taken} had been taken");
+        }
+        assert_eq!(taken, 5000);
+    }
 }

@@ -30,42 +30,46 @@ pub(super) const CUT_OFF: Duration = Duration::from_secs(2);
 /// How often it is looked whether the lines still leave.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Reads standard input to its end, or until `take` returns false. Blocks, so it has a thread of its own.
-pub(super) fn each_line(limit: usize, mut take: impl FnMut(Result<&[u8], Refusal>) -> bool) {
-    let (mut input, mut line) = (std::io::stdin().lock(), Vec::new());
-    loop {
-        let read = match next_line(&mut input, limit, &mut line) {
-            Ok(Line::End) | Err(_) => return,
-            Ok(Line::TooLong) => Err(Refusal::too_long(limit)),
-            Ok(Line::Whole) if line.iter().all(u8::is_ascii_whitespace) => continue,
-            Ok(Line::Whole) => Ok(line.as_slice()),
-        };
-        if !take(read) {
+/// What was read of a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    /// All of it, or of one that is too long the beginning: its id may be there.
+    pub(super) bytes: &'a [u8],
+    /// The limit it does not keep, if it is too long.
+    pub(super) over: Option<usize>,
+}
+
+impl<'a> Line<'a> {
+    /// The whole line, or its refusal.
+    pub(super) fn whole(&self) -> Result<&'a [u8], Refusal> {
+        self.over.map_or(Ok(self.bytes), |limit| Err(Refusal::too_long(limit)))
+    }
+}
+
+/// Reads to the end of the input, or until `take` returns false. Blocks, so it has a thread of its own.
+pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl FnMut(Line<'_>) -> bool) {
+    let mut buffer = Vec::new();
+    while let Ok(Some(line)) = next_line(&mut input, limit, &mut buffer) {
+        let is_blank = line.over.is_none() && line.bytes.iter().all(u8::is_ascii_whitespace);
+        if !is_blank && !take(line) {
             return;
         }
     }
 }
 
-enum Line {
-    Whole,
-    TooLong,
-    End,
-}
-
-/// Reads one line, never holding more than `limit` bytes of it.
-fn next_line(input: &mut impl BufRead, limit: usize, line: &mut Vec<u8>) -> std::io::Result<Line> {
+/// Reads one line, never holding more than `limit` bytes of it; nothing at the end.
+fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) -> std::io::Result<Option<Line<'a>>> {
     line.clear();
     line.shrink_to(64 * 1024);
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     if input.by_ref().take(most).read_until(b'\n', line)? == 0 {
-        return Ok(Line::End);
+        return Ok(None);
     }
     if line.last() == Some(&b'\n') || line.len() <= limit {
-        return Ok(Line::Whole);
+        return Ok(Some(Line { bytes: line, over: None }));
     }
-    line.clear();
     skip_line(input)?;
-    Ok(Line::TooLong)
+    Ok(Some(Line { bytes: &line[..limit], over: Some(limit) }))
 }
 
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
@@ -226,4 +230,27 @@ fn room(output: &OwnedFd) -> usize {
 #[cfg(not(target_os = "linux"))]
 fn room(_output: &OwnedFd) -> usize {
     0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every line that is taken, and whether it is whole.
+    fn lines(input: &str, limit: usize) -> Vec<(String, bool)> {
+        let mut lines = Vec::new();
+        each_line(input.as_bytes(), limit, |line| {
+            lines.push((String::from_utf8(line.bytes.to_vec()).unwrap(), line.whole().is_ok()));
+            true
+        });
+        lines
+    }
+
+    #[test]
+    fn of_a_line_that_is_too_long_the_beginning_is_left_and_the_next_is_whole() {
+        let expected = [("abcd\n", true), ("abcd", false), ("    ", false), ("abcd", false), ("e", true)];
+        let read = lines("abcd\n\nabcde\n        x\n  \nabcdefghijklmnop\ne", 4);
+        assert_eq!(read, expected.map(|(line, whole)| (line.to_owned(), whole)));
+        assert_eq!(lines("abcde", 4), [("abcd".to_owned(), false)], "nor does it need an end");
+    }
 }

@@ -153,7 +153,8 @@ fn read(
     open: &Arc<Open>,
 ) {
     let mut initialized = false;
-    each_line(limit, |line| {
+    each_line(std::io::stdin().lock(), limit, |line| {
+        let line = line.whole();
         if let Ok(line) = &line
             && let Some(plain) = counter.plain(initialized, line)
         {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
-use mainstay_wire::jsonrpc::Refusal;
 use mainstay_wire::mira::{self, Place, Request, Transport};
 
 use super::dialect::{self, Client, Interpreter, Read, Turns};
+use super::lines::Line;
 use crate::StartError;
 use crate::mira::{Desk, Visit};
 
@@ -41,8 +41,8 @@ impl Interpreter for Mira {
         Turns::SideBySide(self.most)
     }
 
-    fn read(&self, line: Result<&[u8], Refusal>) -> Read<Request> {
-        match line.map_err(|refusal| mira::refused(&refusal)).and_then(mira::decode) {
+    fn read(&self, line: Line<'_>) -> Read<Request> {
+        match line.whole().map_err(|refusal| mira::refused(&refusal)).and_then(mira::decode) {
             Ok(Some(request)) => Read::Request(request),
             Ok(None) => Read::Nothing,
             Err(refused) => Read::Refused(mira::failure(&refused.id, &refused.fault).into_bytes()),

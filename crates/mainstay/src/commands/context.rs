@@ -42,6 +42,13 @@ impl From<Error> for Refusal {
     }
 }
 
+/// In plainer words where a file was named instead of a directory. By now that changes nothing but what is told.
+fn refusal(directory: &Path, error: Error) -> Refusal {
+    let Refusal(code, told) = error.into();
+    let is_a_file = directory.metadata().is_ok_and(|facts| !facts.is_dir());
+    Refusal(code, if is_a_file { format!("{} is not a directory.", directory.display()) } else { told })
+}
+
 pub(crate) fn run(command: &Context) -> ExitCode {
     let done = match command {
         Context::Build { sources, cache, force } => build(sources, cache, *force),
@@ -57,7 +64,7 @@ pub(crate) fn run(command: &Context) -> ExitCode {
 
 fn build(sources: &Path, cache: &Path, force: bool) -> Result<ExitCode, Refusal> {
     let plan = Plan { sources, cache, force, created_at: created_at()? };
-    let built = shown("Building", |progress| plan.build(progress))?;
+    let built = shown("Building", |progress| plan.build(progress)).map_err(|error| refusal(sources, error))?;
     complain(&format!("Built cache: {} documents, version {}", built.documents, built.cache_version));
     Ok(ExitCode::SUCCESS)
 }
@@ -81,12 +88,13 @@ fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Resul
         Output::Json => Format::Json,
         Output::Pretty => Format::Pretty,
     };
-    print(&resolve_at(cache, query, parsed.ok_or_else(wrong)?, format)?)?;
+    let resolved = resolve_at(cache, query, parsed.ok_or_else(wrong)?, format);
+    print(&resolved.map_err(|error| refusal(cache, error))?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn inspect(cache: &Path) -> Result<ExitCode, Refusal> {
-    let examined = shown("Reading", |progress| examine_at(cache, progress))?;
+    let examined = shown("Reading", |progress| examine_at(cache, progress)).map_err(|error| refusal(cache, error))?;
     if let Some(flaw) = examined.no_cache() {
         return Err(Refusal(5, format!("{} is no cache; {flaw}.", cache.display())));
     }
@@ -103,7 +111,7 @@ struct Verified<'a> {
 }
 
 fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
-    let examined = shown("Verifying", |progress| examine_at(cache, progress))?;
+    let examined = shown("Verifying", |progress| examine_at(cache, progress)).map_err(|error| refusal(cache, error))?;
     let inspection = examined.inspection();
     let problems: Vec<String> = examined.flaws.iter().map(ToString::to_string).collect();
     let (valid, count) = (problems.is_empty(), problems.len());
@@ -177,5 +185,17 @@ fn tell(doing: &str, progress: &Progress, over: &AtomicBool) {
     }
     if told {
         let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_wire::context::Code;
+
+    use super::*;
+
+    #[test]
+    fn the_tools_and_the_wire_have_the_same_six_words() {
+        assert_eq!(Failure::ALL.map(Failure::as_str), Code::ALL.map(Code::as_str));
     }
 }

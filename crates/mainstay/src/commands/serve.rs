@@ -4,6 +4,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use mainstay_sandbox::FilesSettings;
+use mainstay_sandbox::exec::ExecSettings;
 
 use crate::cli::Dialect;
 use crate::house::{about, keep_house, open_engine, stop_signal};
@@ -56,6 +58,7 @@ fn context_alone(config: &Config) -> anyhow::Result<Config> {
     )?;
     let mut config = config.clone();
     config.tools = vec!["context".to_owned()];
+    (config.workspace, config.files, config.exec) = (None, FilesSettings::default(), ExecSettings::default());
     let own = |name: &str| name.strip_prefix("context").is_some_and(|rest| rest.starts_with(['_', '/', '.']));
     config.disabled_tools.retain(|name| own(name));
     config.engine.rate.per_tool.retain(|name, _| own(name));
@@ -79,11 +82,18 @@ mod tests {
 
     #[test]
     fn the_context_server_has_its_own_tools_and_what_is_set_about_them() {
-        let text = "tools = [\"files\"]\ndisabled_tools = [\"exec/run\", \"context.resolve\", \"contexts_x\"]\n\
+        let text = "tools = [\"files\"]\nworkspace = \"/no/such\"\n\
+            disabled_tools = [\"exec/run\", \"context.resolve\", \"contexts_x\"]\n\
             [context]\ncache_root = \"c\"\ntool_timeout_secs = 300\n\
             [engine.consent]\nrequired_for_tools = [\"files_write\", \"context_list_caches\"]\n\
-            [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n";
+            [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n\
+            [files]\nroots = [{path = \"/no/such\"}]\n[exec]\nsandbox = \"off\"\n";
         let alone = context_alone(&toml::from_str(text).unwrap()).unwrap();
+        assert!(alone.caches_alone());
+        assert_eq!(
+            (&alone.workspace, &alone.files, &alone.exec),
+            (&None, &FilesSettings::default(), &ExecSettings::default())
+        );
         assert_eq!(
             (alone.tools, alone.disabled_tools),
             (vec!["context".to_owned()], vec!["context.resolve".to_owned()])
