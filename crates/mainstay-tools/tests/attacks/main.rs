@@ -53,7 +53,8 @@ impl House {
             exec: ExecSettings::default(),
             agents: AgentsSettings::default(),
             context: ContextSettings::default(),
-            caches: base.join("caches"),
+            // The traps that are laid for the other tools are laid for caches, too.
+            caches: inside.clone(),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),
             openapi: Arc::default(),
             started: Instant::now(),
