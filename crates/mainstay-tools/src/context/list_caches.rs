@@ -22,8 +22,8 @@ pub(super) struct Output {
 impl Tool for ListCaches {
     const SPEC: Spec = Spec {
         title: "List context caches",
-        description: "Names the caches there are, for context_resolve and context_inspect_cache. One without a manifest \
-                      is not finished, or is no cache.",
+        description: "Names the caches that can be asked and inspected. One without a manifest is not finished, or is no \
+                      cache.",
         tags: &["context", "read"],
         spellings: &[Spelling { dialect: DIALECT, name: "context.list_caches" }],
         ..Spec::new("context", "list_caches", Effect::Reads)

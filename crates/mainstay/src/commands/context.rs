@@ -119,9 +119,8 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
         let (cache_version, document_count) = (inspection.cache_version.as_str(), inspection.document_count);
         print_pretty(&Verified { valid, cache_version, document_count, problems })?;
     } else if valid {
-        let told =
-            format!("{} documents and the cache itself have the hashes they should have", inspection.document_count);
-        print(&format!("{told}: {}\n", inspection.cache_version))?;
+        let (version, count) = (&inspection.cache_version, inspection.document_count);
+        print(&format!("The cache is whole: every hash is right. Documents: {count}, version: {version}\n"))?;
     } else {
         let lines: String = problems.iter().flat_map(|problem| [printable::line(problem), "\n".into()]).collect();
         print(&lines)?;
