@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use yardstick::cell::{Cell, MemoryRow};
-use yardstick::report::{disturbance, memory_table, ratio_row, table_head, table_row, target_table};
+use yardstick::report::{disturbance, heading, memory_table, ratio_row, table_head, table_row, target_table};
 use yardstick::sample::median;
 use yardstick::target::megabytes;
 
@@ -13,11 +13,7 @@ use crate::results::Results;
 
 impl Display for Results {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            out,
-            "{}; {} rounds of {} s, medians; ratios are medians of each round's own (least to most)",
-            self.machine, self.rounds, self.seconds_a_round
-        )?;
+        heading(out, &self.machine, self.rounds, self.seconds_a_round)?;
         self.deeds(out, "build", &self.builds)?;
         self.deeds(out, "resolve from the command line", &self.command_line)?;
         self.resolves(out)?;

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use yardstick::cell::Cell;
-use yardstick::report::{disturbance, memory_table, ratio_row, table_head, table_row, target_table};
+use yardstick::report::{disturbance, heading, memory_table, ratio_row, table_head, table_row, target_table};
 
 use crate::calls::IN_FLIGHT;
 use crate::contender::{FILESYSTEM, MAINSTAY, MAINSTAY_MEMORY, MAINSTAY_SMALL, MAINSTAY_TMPFS};
@@ -16,11 +16,7 @@ use crate::tree::WHOLE;
 
 impl Display for Results {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            out,
-            "{}; {} rounds of {} s, medians; ratios are medians of each round's own (least to most)",
-            self.machine, self.rounds, self.seconds_a_round
-        )?;
+        heading(out, &self.machine, self.rounds, self.seconds_a_round)?;
         self.reads(out)?;
         self.edits(out)?;
         self.trees(out)?;

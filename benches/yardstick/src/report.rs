@@ -9,6 +9,11 @@ use crate::target::{Target, megabytes};
 /// Cores. Other work on the machine that takes more than this is worth a warning.
 const DISTURBED: f64 = 0.1;
 
+pub fn heading(out: &mut impl Write, machine: &str, rounds: usize, seconds_a_round: f64) -> fmt::Result {
+    let how = "medians; ratios are medians of each round's own (least to most)";
+    writeln!(out, "{machine}; {rounds} rounds of {seconds_a_round} s, {how}")
+}
+
 pub fn table_head(out: &mut impl Write, title: &str) -> fmt::Result {
     writeln!(out, "\n{title:<52}{:>12}{:>12}{:>12}{:>16}", "calls/s", "p50 µs", "p99 µs", "server CPU µs")
 }

@@ -1,5 +1,5 @@
 //! A directory that is put together under a name of our own and takes its place in one step: whoever looks finds the
-//! whole of the old one or the whole of the new one.
+//! whole of the old one or the whole of the new one. It needs no workspace and no journal: `staging.rs` is for those.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

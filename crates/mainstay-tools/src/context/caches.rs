@@ -14,7 +14,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::cache::{Cache, Place};
 use super::examine::Examined;
-use super::failure::Failure;
+use super::failure::{Failure, is_absent};
 use super::index::{Index, Trust};
 use super::manifest::{Entry, MANIFEST};
 use super::scan;
@@ -64,22 +64,11 @@ impl Caches {
             return Err(missing(name));
         }
         let found = Workspace::reading(&self.root).and_then(|root| root.find(name)?.open_dir());
-        found.map_err(|error| match error.kind {
-            Kind::Internal | Kind::Unavailable | Kind::Denied => {
-                Failure::Io.because(format!("The cache {name:?} cannot be read."), &error)
+        found.map_err(|error| {
+            if is_absent(&error) {
+                return missing(name);
             }
-            Kind::Invalid
-            | Kind::Unknown
-            | Kind::NotFound
-            | Kind::Unauthorized
-            | Kind::ConsentRequired
-            | Kind::RateLimited
-            | Kind::Conflict
-            | Kind::TooLarge
-            | Kind::Cancelled
-            | Kind::TimedOut
-            | Kind::Unsupported
-            | Kind::InputRequired => missing(name),
+            Failure::Io.because(format!("The cache {name:?} cannot be read."), &error)
         })
     }
 

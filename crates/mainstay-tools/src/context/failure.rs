@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// The reason of an error: the one it was made with, else by its kind.
+    /// The reason that an error was made with; without one it is a fault of ours.
     pub fn of(error: &Error) -> Self {
         let word = error.data.as_deref().and_then(|data| data.get("code")).and_then(Value::as_str);
         Self::ALL.into_iter().find(|failure| Some(failure.as_str()) == word).unwrap_or(Self::Internal)
@@ -58,22 +58,7 @@ impl Failure {
 
 /// Whether something is not there, or is not what it should be, as opposed to a system that does not let us see.
 pub(super) fn is_absent(error: &Error) -> bool {
-    match error.kind {
-        Kind::NotFound | Kind::Invalid => true,
-        Kind::Unknown
-        | Kind::Denied
-        | Kind::Unauthorized
-        | Kind::ConsentRequired
-        | Kind::RateLimited
-        | Kind::Conflict
-        | Kind::TooLarge
-        | Kind::Unavailable
-        | Kind::Cancelled
-        | Kind::TimedOut
-        | Kind::Unsupported
-        | Kind::InputRequired
-        | Kind::Internal => false,
-    }
+    matches!(error.kind, Kind::NotFound | Kind::Invalid)
 }
 
 #[cfg(test)]

@@ -26,7 +26,18 @@ struct Refusal(u8, String);
 
 impl From<Error> for Refusal {
     fn from(error: Error) -> Self {
-        let code = match Failure::of(&error) {
+        let failure = Failure::of(&error);
+        let told = match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
+            Some(detail) => format!("{} ({detail})", error.public),
+            None => error.public.into_owned(),
+        };
+        Self::of(failure, told)
+    }
+}
+
+impl Refusal {
+    fn of(failure: Failure, told: impl Into<String>) -> Self {
+        let code = match failure {
             Failure::InvalidQuery => 2,
             Failure::InvalidBudget => 3,
             Failure::CacheMissing => 4,
@@ -34,11 +45,7 @@ impl From<Error> for Refusal {
             Failure::Io => 6,
             Failure::Internal => 7,
         };
-        let told = match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
-            Some(detail) => format!("{} ({detail})", error.public),
-            None => error.public.into_owned(),
-        };
-        Self(code, told)
+        Self(code, told.into())
     }
 }
 
@@ -79,10 +86,13 @@ fn created_at() -> Result<Timestamp, Refusal> {
 }
 
 fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Result<ExitCode, Refusal> {
-    let query = query.to_str().ok_or_else(|| Refusal(2, "The query is not UTF-8.".into()))?;
+    let query = query.to_str().ok_or_else(|| Refusal::of(Failure::InvalidQuery, "The query is not UTF-8."))?;
     let parsed = budget.to_str().and_then(|text| text.parse::<u64>().ok());
     let wrong = || {
-        Refusal(3, format!("The budget is \"{}\"; it has to be a whole number of tokens, 0 or more.", budget.display()))
+        Refusal::of(
+            Failure::InvalidBudget,
+            format!("The budget is \"{}\"; it has to be a whole number of tokens, 0 or more.", budget.display()),
+        )
     };
     let format = match format {
         Output::Json => Format::Json,
@@ -96,7 +106,7 @@ fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Resul
 fn inspect(cache: &Path) -> Result<ExitCode, Refusal> {
     let examined = shown("Reading", |progress| examine_at(cache, progress)).map_err(|error| refusal(cache, error))?;
     if let Some(flaw) = examined.no_cache() {
-        return Err(Refusal(5, format!("{} is no cache; {flaw}.", cache.display())));
+        return Err(Refusal::of(Failure::CacheInvalid, format!("{} is no cache; {flaw}.", cache.display())));
     }
     print_pretty(&examined.inspection())?;
     Ok(ExitCode::SUCCESS)
@@ -129,11 +139,15 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, Refusal> {
         return Ok(ExitCode::SUCCESS);
     }
     let problems = if count == 1 { "problem" } else { "problems" };
-    Err(Refusal(5, format!("The cache {} is not as it was built: {count} {problems}.", cache.display())))
+    Err(Refusal::of(
+        Failure::CacheInvalid,
+        format!("The cache {} is not as it was built: {count} {problems}.", cache.display()),
+    ))
 }
 
 fn print_pretty(value: &impl Serialize) -> Result<(), Refusal> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| Refusal(7, error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(value).map_err(|error| Refusal::of(Failure::Internal, error.to_string()))?;
     print(&(text + "\n"))
 }
 
@@ -142,7 +156,7 @@ fn print(text: &str) -> Result<(), Refusal> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(Refusal(6, format!("Standard output cannot be written: {error}.")))
+            Err(Refusal::of(Failure::Io, format!("Standard output cannot be written: {error}.")))
         }
         Ok(()) | Err(_) => Ok(()),
     }
