@@ -3,7 +3,9 @@
 
 mod agents;
 pub mod client;
+mod connection;
 mod context;
+mod headers;
 mod http;
 mod lacking;
 mod mcp;

@@ -12,7 +12,7 @@ use mainstay_wire::Id;
 use mainstay_wire::agents::{self, Ask, Fault, Refused, Request};
 use serde_json::{Map, Value};
 
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 /// Where the dialect's requests are dealt with.
 pub(crate) struct Desk {
@@ -21,7 +21,7 @@ pub(crate) struct Desk {
 
 /// Who comes, and what they say of their request.
 pub(crate) struct Visit {
-    pub(crate) origin: Origin,
+    pub(crate) connection: Connection,
     pub(crate) request_id: Arc<str>,
     /// The session they say they are in; whether it is theirs is not known yet.
     pub(crate) claimed_session: Option<String>,
@@ -116,7 +116,7 @@ impl Desk {
             needs,
             request_id: visit.request_id.clone(),
             dialect: Some(agents::DIALECT),
-            ..Inquiry::new(operation, visit.origin.caller.clone())
+            ..Inquiry::new(operation, visit.connection.caller.clone())
         };
         self.engine.attend(inquiry, work).await
     }
@@ -138,7 +138,7 @@ impl Desk {
     async fn act(&self, ask: Ask, visit: &Visit) -> Result<Done, Fault> {
         let method = ask.method();
         let listed = |list: Result<Vec<Value>>| list.map(|list| Done::from(Value::Array(list)));
-        let (caller, read) = (&visit.origin.caller, Some(Scope::Read));
+        let (caller, read) = (&visit.connection.caller, Some(Scope::Read));
         let done = match ask {
             Ask::CallTool { name, args } => return self.call_tool(&name, args, visit).await,
             Ask::ReadResource { uri } => self.read_resource(uri, visit).await,
@@ -193,14 +193,14 @@ impl Desk {
                 return self.attend(operation, None, visit, ready(Err(error))).await;
             }
         };
-        let mut call = Call::new(target, visit.origin.caller.clone());
+        let mut call = Call::new(target, visit.connection.caller.clone());
         call.request_id = visit.request_id.clone();
         call.session = session;
         call.idempotency_key.clone_from(&visit.idempotency_key);
         call.first_result_wins = true;
         call.dialect = Some(agents::DIALECT);
         call.cancel = visit.cancel.clone();
-        self.engine.call(call, &visit.origin.lane).await
+        self.engine.call(call, &visit.connection.lane).await
     }
 
     /// A tool has one name here, and most of the server's tools have none; prompts are those that are a template.

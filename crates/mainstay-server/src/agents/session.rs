@@ -17,7 +17,7 @@ const WORD: usize = 200;
 
 impl Desk {
     pub(super) async fn greet(&self, greeting: &Greeting, visit: &Visit) -> Result<Done> {
-        let caller = &visit.origin.caller;
+        let caller = &visit.connection.caller;
         let capabilities = agents::capabilities(greeting.capabilities.as_deref());
         let word = |name: &str| greeting.client_info.get(name).and_then(Value::as_str).map(cut);
         let state = json!({
@@ -44,7 +44,7 @@ impl Desk {
 
     async fn kept(&self, visit: &Visit) -> Result<Option<(Arc<str>, String)>> {
         let Some(id) = &visit.claimed_session else { return Ok(None) };
-        let found = self.engine.find_session(id, &visit.origin.caller.principal).await?;
+        let found = self.engine.find_session(id, &visit.connection.caller.principal).await?;
         let Some(session) = found.filter(|session| session.dialect == agents::DIALECT) else {
             return Err(Error::not_found("There is no such session; initialize opens one.")
                 .with_data(json!({"field": "X-Session-ID"})));

@@ -14,7 +14,7 @@ use mainstay_wire::Id;
 use mainstay_wire::context::{self, Ask, Code, Fault, Order, Request, TOOLS};
 use serde_json::{Value, json};
 
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 /// Where the requests of one client are dealt with.
 pub(crate) struct Desk {
@@ -27,7 +27,7 @@ pub(crate) struct Desk {
 
 /// Who comes.
 pub(crate) struct Visit {
-    pub(crate) origin: Origin,
+    pub(crate) connection: Connection,
     pub(crate) session: Arc<str>,
     pub(crate) cancel: CancellationToken,
 }
@@ -44,9 +44,11 @@ impl Desk {
             return context::failure(&id, &Fault::not_initialized());
         }
         let result = match ask {
-            Ok(Ask::Initialize) => self.greet(&visit.origin.caller),
+            Ok(Ask::Initialize) => self.greet(&visit.connection.caller),
             Ok(Ask::Ping) => Ok(json!({})),
-            Ok(Ask::ListTools) => self.tools(&visit.origin.caller, "tools/list").map(|tools| context::tools(&tools)),
+            Ok(Ask::ListTools) => {
+                self.tools(&visit.connection.caller, "tools/list").map(|tools| context::tools(&tools))
+            }
             Ok(Ask::CallTool(order)) => return self.call(&id, order, visit).await,
             Err(fault) => Err(fault),
         };
@@ -86,12 +88,12 @@ impl Desk {
             Ok(args) => args,
             Err(fault) => return context::failure(id, &self.turn_away(&name, fault, &visit).await),
         };
-        let mut call = Call::tool(name, args, visit.origin.caller);
+        let mut call = Call::tool(name, args, visit.connection.caller);
         call.session = Some(visit.session);
         call.dialect = Some(context::DIALECT);
         call.deadline = Some(self.tool_timeout);
         call.cancel = visit.cancel;
-        match self.engine.call(call, &visit.origin.lane).await {
+        match self.engine.call(call, &visit.connection.lane).await {
             Ok(Outcome::Reply(reply)) => context::reply(id, &reply),
             Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => {
                 context::failed(id, &Error::internal("a tool gave an outcome of another kind"))
@@ -105,7 +107,7 @@ impl Desk {
         let inquiry = Inquiry {
             session: Some(visit.session.clone()),
             dialect: Some(context::DIALECT),
-            ..Inquiry::new(format!("tools/call {}", context::shown(name)), visit.origin.caller.clone())
+            ..Inquiry::new(format!("tools/call {}", context::shown(name)), visit.connection.caller.clone())
         };
         let reason = Error::invalid("The call names no tool of this dialect, or its arguments are no object.");
         let expected = reason.kind;

@@ -71,7 +71,7 @@ impl<const N: usize> Tool for Other<N> {
 
 struct House {
     desk: Desk,
-    origin: Origin,
+    connection: Connection,
     store: Store,
     _dir: tempfile::TempDir,
 }
@@ -95,16 +95,17 @@ impl House {
         let mut registry = Registry::new(vec![family]).unwrap();
         registry.disable(disabled).unwrap();
         let engine = Engine::new(settings, registry, store.clone(), Arc::new(SystemClock)).unwrap();
-        let origin = Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() };
+        let connection = Connection::local(&engine);
         let desk = Desk::new(engine, "1.2.3", Duration::from_millis(50));
-        Self { desk, origin, store, _dir: dir }
+        Self { desk, connection, store, _dir: dir }
     }
 
     /// The answer to request 1, without its envelope.
     async fn ask(&self, method: &str, params: &Value) -> String {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
         let request = context::decode(message.to_string().as_bytes()).unwrap().unwrap();
-        let visit = Visit { origin: self.origin.clone(), session: "s".into(), cancel: CancellationToken::new() };
+        let visit =
+            Visit { connection: self.connection.clone(), session: "s".into(), cancel: CancellationToken::new() };
         let answer = String::from_utf8(self.desk.answer(request, visit).await).unwrap();
         assert!(!answer.contains("canary"), "{answer}");
         let inner = answer.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"#).and_then(|rest| rest.strip_suffix('}'));

@@ -17,10 +17,9 @@ use mainstay_engine::Engine;
 use mainstay_engine::oauth::{Authority, Identity, Verdict};
 use serde_json::json;
 
-use super::Connection;
 use super::external::Verifier;
-use super::guard::one;
-use crate::mcp::Origin;
+use crate::connection::{Connection, Peer};
+use crate::headers::single;
 use crate::settings::origin;
 use crate::{AuthSettings, Lacking, Route, ServerSettings, StartError};
 
@@ -189,28 +188,28 @@ impl Doors {
 
 /// Puts the caller into the request, or refuses it. Nothing behind this can run without one.
 pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, next: Next) -> Response {
-    let Some(connection) = request.extensions().get::<Connection>().cloned() else {
+    let Some(peer) = request.extensions().get::<Peer>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let caller = match bearer(request.headers()) {
         Ok(None) if doors.are_open() && PASSED_ON.iter().any(|name| request.headers().contains_key(*name)) => {
             Err(Stranger::PassedOn)
         }
-        Ok(token) => doors.caller(token, Some(connection.peer.ip())).await,
+        Ok(token) => doors.caller(token, Some(peer.address.ip())).await,
         Err(stranger) => Err(stranger),
     };
     let caller = match caller {
         Ok(caller) => Arc::new(caller),
-        Err(stranger) => return doors.refuse(stranger, connection.peer),
+        Err(stranger) => return doors.refuse(stranger, peer.address),
     };
-    request.extensions_mut().insert(Origin { caller, lane: connection.lane });
+    request.extensions_mut().insert(Connection { caller, lane: peer.lane });
     doors.complete(next.run(request).await)
 }
 
 /// The token of the one Authorization header. A token in the URL is not looked at.
 pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
     let refused = |why: &str| Stranger::Refused(why.to_owned());
-    let Some(value) = one(headers, AUTHORIZATION).map_err(refused)? else { return Ok(None) };
+    let Some(value) = single(headers, AUTHORIZATION).map_err(refused)? else { return Ok(None) };
     match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
         Some(_) | None => Err(refused("it is no Bearer token")),

@@ -9,11 +9,12 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_HEADERS, AsHeaderName, HOST, ORIGIN, VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_HEADERS, HOST, ORIGIN, VARY,
 };
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
+use crate::headers::single;
 use crate::{ServerSettings, StartError};
 
 /// What a page of an allowed origin may read of an answer, besides the usual.
@@ -80,14 +81,14 @@ impl Guard {
 
     /// Why a request is refused; or the allowed origin of the page it comes from, if it comes from one.
     fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
-        let host = one(headers, HOST)?;
+        let host = single(headers, HOST)?;
         let named = host.or_else(|| uri.authority().map(Authority::as_str)).ok_or("the Host header is missing")?;
         if !self.is_own(named) {
             return Err(
                 "this server is not known by the name in the Host header; add it to allowed_hosts if it should be",
             );
         }
-        match one(headers, ORIGIN)? {
+        match single(headers, ORIGIN)? {
             None if is_fetched_elsewhere(headers)? => {
                 Err("pages of other sites may not fetch from this server, not even where their browser names no Origin")
             }
@@ -110,21 +111,11 @@ impl Guard {
     }
 }
 
-/// The one value of a header; two of them are an attempt to be read in two ways.
-pub(crate) fn one(headers: &HeaderMap, name: impl AsHeaderName) -> Result<Option<&str>, &'static str> {
-    let mut values = headers.get_all(name).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err("a header that decides who may call came twice");
-    }
-    value.to_str().map(Some).map_err(|_| "a header that decides who may call is not readable")
-}
-
 /// Whether a browser sends this for a page of another site, other than to go to where a link leads: an image, a script.
 /// No Origin comes with these.
 fn is_fetched_elsewhere(headers: &HeaderMap) -> Result<bool, &'static str> {
-    let elsewhere = one(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
-    Ok(elsewhere && one(headers, "sec-fetch-mode")? != Some("navigate"))
+    let elsewhere = single(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    Ok(elsewhere && single(headers, "sec-fetch-mode")? != Some("navigate"))
 }
 
 fn bracketed(address: SocketAddr) -> String {

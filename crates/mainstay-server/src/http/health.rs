@@ -8,7 +8,7 @@ use mainstay_engine::Engine;
 use serde_json::json;
 
 use super::auth::insufficient_scope;
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 pub(crate) async fn health(State(engine): State<Engine>) -> Response {
     let uptime = engine.uptime().as_secs();
@@ -23,8 +23,8 @@ pub(crate) async fn health(State(engine): State<Engine>) -> Response {
 }
 
 /// For those who may read: it tells what is called here, and how often.
-pub(crate) async fn metrics(State(engine): State<Engine>, Extension(origin): Extension<Origin>) -> Response {
-    if let Err(error) = engine.admit_reader(&origin.caller) {
+pub(crate) async fn metrics(State(engine): State<Engine>, Extension(connection): Extension<Connection>) -> Response {
+    if let Err(error) = engine.admit_reader(&connection.caller) {
         let body = Json(json!({"error": error.public}));
         return match insufficient_scope(&error) {
             Some((status, challenge)) => (status, challenge, body).into_response(),

@@ -14,7 +14,7 @@ use mainstay_wire::{Id, jsonrpc};
 
 use super::{body, visit};
 use crate::agents::{Answer, Desk};
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 /// Of a request whose sender is not known so much is read, to answer under its id.
 const STRANGER: usize = 64 * 1024;
@@ -34,7 +34,7 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
 impl Endpoint {
     async fn serve(&self, request: Request, request_id: Arc<str>) -> Response {
         let (parts, body) = request.into_parts();
-        let Some(origin) = parts.extensions.get::<Origin>().cloned() else {
+        let Some(connection) = parts.extensions.get::<Connection>().cloned() else {
             return StatusCode::INTERNAL_SERVER_ERROR.into_response();
         };
         if parts.method != Method::POST {
@@ -51,7 +51,7 @@ impl Endpoint {
         let cancel = CancellationToken::new();
         // A client that leaves takes with it the response, and with that its call.
         let _leaving = cancel.clone().drop_guard();
-        respond(match visit::visit(&parts, origin, request_id, cancel) {
+        respond(match visit::visit(&parts, connection, request_id, cancel) {
             Ok(visit) => self.desk.answer(&bytes, &visit).await,
             Err(error) => Answer::failed(&jsonrpc::id_of(&bytes), Fault::of(&error)),
         })

@@ -15,7 +15,8 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use super::auth::{self, Doors};
 use super::body;
-use crate::mcp::{CALLER, Handler, Kept, Origin, Plain, Sessions, Shared};
+use crate::connection::Connection;
+use crate::mcp::{CALLER, Handler, Kept, Plain, Sessions, Shared};
 use crate::{Lacking, ServerSettings};
 
 const SESSION: &str = "mcp-session-id";
@@ -70,8 +71,8 @@ impl Endpoint {
             Ok(bytes) => bytes,
             Err(response) => return *response,
         };
-        if let Some(origin) = parts.extensions.get::<Origin>()
-            && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, origin, &bytes)
+        if let Some(connection) = parts.extensions.get::<Connection>()
+            && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes)
         {
             return match plain.answer(&self.shared, lacking).await {
                 Ok(body) => body::json(StatusCode::OK, body),
@@ -97,10 +98,10 @@ impl Endpoint {
 }
 
 pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
-    let Some(origin) = request.extensions().get::<Origin>() else {
+    let Some(connection) = request.extensions().get::<Connection>() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    CALLER.scope(origin.caller.clone(), endpoint.answer(request)).await
+    CALLER.scope(connection.caller.clone(), endpoint.answer(request)).await
 }
 
 /// Looks after sessions for as long as the listener is open.

@@ -6,7 +6,7 @@ mod body;
 mod consent;
 mod docs;
 mod external;
-pub(crate) mod guard;
+mod guard;
 mod health;
 mod jsonrpc;
 mod mcp;
@@ -31,7 +31,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use mainstay_core::CancellationToken;
-use mainstay_engine::{Engine, Lane};
+use mainstay_engine::Engine;
 use mainstay_wire::mira::{Place, Transport};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -39,6 +39,7 @@ use tokio_util::task::TaskTracker;
 use tower::ServiceExt as _;
 
 use crate::agents;
+use crate::connection::Peer;
 use crate::mcp::Shared;
 use crate::mira;
 use crate::{About, AuthSettings, ServerSettings, StartError};
@@ -58,13 +59,6 @@ const CLOSING: Duration = Duration::from_secs(3);
 
 /// A connection that has not said by then what it wants is closed.
 const HEADERS: Duration = Duration::from_secs(30);
-
-/// What the accept loop knows of a connection; every request on it carries this.
-#[derive(Clone)]
-pub(crate) struct Connection {
-    pub(crate) peer: SocketAddr,
-    pub(crate) lane: Lane,
-}
 
 /// A server that has its addresses and has not begun to serve.
 pub struct Bound {
@@ -241,9 +235,9 @@ impl Listener {
     ) -> impl Future<Output = hyper::Result<()>> + Send + use<> {
         // Small answers must not wait for the client's acknowledgement of the last one.
         let _ = stream.set_nodelay(true);
-        let connection = Connection { peer, lane: engine.lane() };
+        let peer = Peer { address: peer, lane: engine.lane() };
         let service = self.router.clone().map_request(move |mut request: http::Request<Incoming>| {
-            request.extensions_mut().insert(connection.clone());
+            request.extensions_mut().insert(peer.clone());
             request.map(axum::body::Body::new)
         });
         let connection = http1::Builder::new()

@@ -14,7 +14,8 @@ use mainstay_engine::oauth::{ACCESS_LIFE, Authority, Grant, Issued, Proof, Reaso
 use serde_json::{Value, json};
 
 use super::auth::Doors;
-use super::{Connection, Route, body};
+use super::{Route, body};
+use crate::connection::Peer;
 
 use request::Asked;
 
@@ -81,7 +82,7 @@ fn elsewhere() -> Response {
 /// What is asked, and from where.
 async fn receive(request: Request) -> Result<(Asked, Option<IpAddr>), Failure> {
     let (parts, body) = request.into_parts();
-    let ip = parts.extensions.get::<Connection>().map(|connection| connection.peer.ip());
+    let ip = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
     let too_long = |_: &_| {
         said_no(&Refusal::new(Reason::Request, format!("The request is longer than {LONGEST} bytes."))).to_string()
     };

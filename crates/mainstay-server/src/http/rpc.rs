@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::body;
-use super::guard::one;
-use crate::mcp::Origin;
+use crate::connection::Connection;
+use crate::headers::single;
 use crate::mira::{Desk, Visit};
 
 /// Pieces of output waiting for a slow reader; after so many the call waits with it.
@@ -30,7 +30,7 @@ pub(crate) struct Endpoint {
 
 pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
-    let Some(origin) = parts.extensions.get::<Origin>() else {
+    let Some(connection) = parts.extensions.get::<Connection>() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     if parts.method != Method::POST {
@@ -41,19 +41,19 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
         return (StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json.\n").into_response();
     }
     match body::read(body, endpoint.message_bytes, worded).await {
-        Ok(bytes) => endpoint.answer(origin.clone(), &parts.headers, &bytes).await,
+        Ok(bytes) => endpoint.answer(connection.clone(), &parts.headers, &bytes).await,
         Err(response) => *response,
     }
 }
 
 impl Endpoint {
-    async fn answer(&self, origin: Origin, headers: &HeaderMap, bytes: &[u8]) -> Response {
+    async fn answer(&self, connection: Connection, headers: &HeaderMap, bytes: &[u8]) -> Response {
         let request = match mira::decode(bytes) {
             Ok(Some(request)) => request,
             Ok(None) => return StatusCode::ACCEPTED.into_response(),
             Err(refused) => return body::json(StatusCode::OK, mira::failure(&refused.id, &refused.fault)),
         };
-        let Ok(key) = one(headers, "idempotency-key") else {
+        let Ok(key) = single(headers, "idempotency-key") else {
             return unusable_key(request.id.as_ref());
         };
         let cancel = CancellationToken::new();
@@ -62,7 +62,7 @@ impl Endpoint {
         let (stream, chunks) = mpsc::channel(AHEAD);
         let streams = request.wants_stream() && takes_events(headers);
         let visit = Visit {
-            origin,
+            connection,
             place: self.place.clone(),
             session: None,
             idempotency_key: key.map(str::to_owned),

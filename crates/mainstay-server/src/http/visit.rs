@@ -11,9 +11,9 @@ use mainstay_wire::agents::Fault;
 use serde_json::json;
 
 use super::auth::lacks;
-use super::guard::one;
 use crate::agents::Visit;
-use crate::mcp::Origin;
+use crate::connection::Connection;
+use crate::headers::single;
 
 const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
 const SESSION: HeaderName = HeaderName::from_static("x-session-id");
@@ -25,23 +25,28 @@ const LONGEST: usize = 128;
 
 /// The request's own id if it can be used for one, or else a new one.
 pub(super) fn request_id(headers: &HeaderMap) -> Arc<str> {
-    let given = one(headers, REQUEST).ok().flatten().filter(|id| is_word(id));
+    let given = single(headers, REQUEST).ok().flatten().filter(|id| is_word(id));
     given.map_or_else(|| new_id().into(), Into::into)
 }
 
-pub(super) fn visit(parts: &Parts, origin: Origin, request_id: Arc<str>, cancel: CancellationToken) -> Result<Visit> {
+pub(super) fn visit(
+    parts: &Parts,
+    connection: Connection,
+    request_id: Arc<str>,
+    cancel: CancellationToken,
+) -> Result<Visit> {
     let headers = &parts.headers;
-    let claimed_user = one(headers, USER).ok().flatten().filter(|user| is_word(user)).map(str::to_owned);
+    let claimed_user = single(headers, USER).ok().flatten().filter(|user| is_word(user)).map(str::to_owned);
     if let Some(user) = &claimed_user {
-        tracing::info!(%request_id, principal = %origin.caller.principal, user, "a request names its user");
+        tracing::info!(%request_id, principal = %connection.caller.principal, user, "a request names its user");
     }
     let claimed_session = header(headers, &SESSION)?.map(str::to_owned);
     let idempotency_key = header(headers, &KEY)?.map(str::to_owned);
-    Ok(Visit { origin, request_id, claimed_session, claimed_user, idempotency_key, cancel })
+    Ok(Visit { connection, request_id, claimed_session, claimed_user, idempotency_key, cancel })
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
-    one(headers, name).map_err(|_| {
+    single(headers, name).map_err(|_| {
         Error::invalid(format!("The header {name} came twice or is not readable."))
             .with_data(json!({"field": name.as_str()}))
     })

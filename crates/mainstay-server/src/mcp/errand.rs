@@ -10,13 +10,14 @@ use rmcp::model::{
 use serde_json::Value;
 
 use crate::Lacking;
+use crate::connection::Connection;
 
 use super::sink::Era;
-use super::{Origin, Shared, answers, encode, tasks};
+use super::{Shared, answers, encode, tasks};
 
 /// Who comes, and how they can be reached while they wait.
 pub(crate) struct Visit {
-    pub(crate) origin: Origin,
+    pub(crate) connection: Connection,
     pub(crate) session: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<String>,
     pub(crate) sink: Arc<dyn Sink>,
@@ -45,7 +46,7 @@ pub(crate) enum Arrival {
 
 impl Visit {
     pub(crate) fn call(&self, target: Target, answers: Answers) -> Call {
-        let mut call = Call::new(target, self.origin.caller.clone());
+        let mut call = Call::new(target, self.connection.caller.clone());
         call.session.clone_from(&self.session);
         call.idempotency_key.clone_from(&self.idempotency_key);
         call.answers = answers;
@@ -73,10 +74,10 @@ impl Visit {
 /// Takes a call down the road, with the answers the client brought and the questions it leaves open.
 pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -> Result<Arrival, ErrorData> {
     let may_become_task = visit.may_become_task(shared, &errand.target)?;
-    let (origin, lacking) = (visit.origin.clone(), visit.lacking.clone());
+    let (connection, lacking) = (visit.connection.clone(), visit.lacking.clone());
     let target = errand.target.label().to_owned();
     let request =
-        answers::Request { caller: &origin.caller, method: errand.method, target: &target, args: &errand.args };
+        answers::Request { caller: &connection.caller, method: errand.method, target: &target, args: &errand.args };
     let given = shared.sealer.open(&shared.engine, &request, errand.state.as_deref(), errand.responses).await;
     let given = given.map_err(encode::protocol_error)?;
     let call = visit.call(errand.target, given.clone());
@@ -87,7 +88,7 @@ pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -
             tasks::Ran::OnAsTask(task) => return Ok(Arrival::Task(task)),
         }
     } else {
-        shared.engine.call(call, &origin.lane).await
+        shared.engine.call(call, &connection.lane).await
     };
     match result {
         Ok(outcome) => Ok(Arrival::Outcome(outcome, id)),

@@ -15,11 +15,12 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::Lacking;
-use crate::http::guard::one;
+use crate::connection::Connection;
+use crate::headers::single;
 
 use super::errand::{signed, tool_result};
 use super::sink::Era;
-use super::{Origin, Sessions, Shared, encode};
+use super::{Sessions, Shared, encode};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,7 +81,7 @@ pub(crate) struct Plain {
     id: RequestId,
     era: Era,
     call: Call,
-    origin: Origin,
+    connection: Connection,
 }
 
 #[derive(Serialize)]
@@ -96,14 +97,14 @@ impl Plain {
         shared: &Shared,
         sessions: &Sessions,
         headers: &HeaderMap,
-        origin: &Origin,
+        connection: &Connection,
         body: &[u8],
     ) -> Option<Self> {
         if !takes_json(headers) {
             return None;
         }
         let message = Message::read(body)?;
-        let session = one(headers, "mcp-session-id").ok()?;
+        let session = single(headers, "mcp-session-id").ok()?;
         let era = match session {
             None if headers_agree(headers, &message.params.name)? => message.params.meta.era(false)?,
             Some(session) if older_version(headers)? && sessions.holds(session) => message.params.meta.era(true)?,
@@ -113,26 +114,26 @@ impl Plain {
         if session.is_some() != (era == Era::Session) {
             return None;
         }
-        let key = one(headers, "idempotency-key").ok()?.map(str::to_owned);
-        Self::make(shared, origin, message, era, session.map(Into::into), key)
+        let key = single(headers, "idempotency-key").ok()?.map(str::to_owned);
+        Self::make(shared, connection, message, era, session.map(Into::into), key)
     }
 
     /// The call, if this line is plain in every respect. `initialized` says whether the older protocol was agreed on.
     pub(crate) fn over_stdio(
         shared: &Shared,
-        origin: &Origin,
+        connection: &Connection,
         session: &Arc<str>,
         initialized: bool,
         line: &[u8],
     ) -> Option<Self> {
         let message = Message::read(line)?;
         let era = message.params.meta.era(initialized)?;
-        Self::make(shared, origin, message, era, Some(session.clone()), None)
+        Self::make(shared, connection, message, era, Some(session.clone()), None)
     }
 
     fn make(
         shared: &Shared,
-        origin: &Origin,
+        connection: &Connection,
         message: Message<'_>,
         era: Era,
         session: Option<Arc<str>>,
@@ -142,13 +143,13 @@ impl Plain {
         let id = plain_id(id)?;
         let args = params.arguments.map_or(Value::Null, Value::Object);
         // A call that is refused for its scope says nothing on its way either.
-        if !is_silent(shared, &params.name) && shared.engine.permits(&origin.caller, &params.name, &args) {
+        if !is_silent(shared, &params.name) && shared.engine.permits(&connection.caller, &params.name, &args) {
             return None;
         }
-        let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, origin.caller.clone());
+        let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, connection.caller.clone());
         call.session = session;
         call.idempotency_key = params.meta.idempotency_key.or(key);
-        Some(Self { id, era, call, origin: origin.clone() })
+        Some(Self { id, era, call, connection: connection.clone() })
     }
 
     pub(crate) fn id(&self) -> &RequestId {
@@ -161,9 +162,9 @@ impl Plain {
 
     /// Makes the call and writes the response.
     pub(crate) async fn answer(self, shared: &Arc<Shared>, lacking: &Lacking) -> std::io::Result<Vec<u8>> {
-        let Self { id, era, call, origin } = self;
+        let Self { id, era, call, connection } = self;
         let name = call.request_id.clone();
-        let result = match shared.engine.call(call, &origin.lane).await {
+        let result = match shared.engine.call(call, &connection.lane).await {
             Ok(outcome) => tool_result(outcome),
             Err(error) => {
                 lacking.note(&error);
@@ -202,9 +203,9 @@ fn takes_json(headers: &HeaderMap) -> bool {
 /// The headers of the newest protocol are all there and say what the body says.
 fn headers_agree(headers: &HeaderMap, name: &str) -> Option<bool> {
     Some(
-        one(headers, "mcp-protocol-version").ok()? == Some(ProtocolVersion::V_2026_07_28.as_str())
-            && one(headers, "mcp-method").ok()? == Some("tools/call")
-            && one(headers, "mcp-name").ok()? == Some(name)
+        single(headers, "mcp-protocol-version").ok()? == Some(ProtocolVersion::V_2026_07_28.as_str())
+            && single(headers, "mcp-method").ok()? == Some("tools/call")
+            && single(headers, "mcp-name").ok()? == Some(name)
             && !headers.keys().any(|header| header.as_str().starts_with("mcp-param-")),
     )
 }
@@ -212,7 +213,7 @@ fn headers_agree(headers: &HeaderMap, name: &str) -> Option<bool> {
 /// The version is one with sessions, or not named at all.
 fn older_version(headers: &HeaderMap) -> Option<bool> {
     let mut older = ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize());
-    let named = one(headers, "mcp-protocol-version").ok()?;
+    let named = single(headers, "mcp-protocol-version").ok()?;
     Some(named.is_none_or(|named| older.any(|version| version.as_str() == named)))
 }
 

@@ -20,13 +20,14 @@ use serde_json::Value;
 use tokio_util::sync::DropGuard;
 
 use crate::Lacking;
-use crate::http::guard::one;
+use crate::connection::Connection;
+use crate::headers::single;
 
 use super::errand::{self, Arrival, Errand, Visit};
 use super::sessions::InSession;
 use super::sink::{Era, PeerSink, from_wire};
 use super::subscriptions::{self, Watched};
-use super::{Origin, Shared, encode};
+use super::{Shared, encode};
 
 /// How many items a page of a list has.
 const PAGE: usize = 100;
@@ -56,7 +57,7 @@ pub(crate) struct Handler {
 /// A client at the other end of our standard input and output.
 #[derive(Clone)]
 pub(crate) struct Piped {
-    pub(crate) origin: Origin,
+    pub(crate) connection: Connection,
     pub(crate) session: Arc<str>,
     /// Cancelled at the end of input.
     pub(crate) ended: CancellationToken,
@@ -80,26 +81,26 @@ impl Handler {
         Self::parts(context).and_then(|parts| parts.extensions.get::<Lacking>()).cloned().unwrap_or_default()
     }
 
-    fn origin(&self, context: &Context) -> Result<Origin, ErrorData> {
-        let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Origin>()).cloned();
-        let from_pipe = self.piped.as_ref().map(|piped| piped.origin.clone());
+    fn connection(&self, context: &Context) -> Result<Connection, ErrorData> {
+        let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Connection>()).cloned();
+        let from_pipe = self.piped.as_ref().map(|piped| piped.connection.clone());
         from_pipe.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
     }
 
     /// The caller, if it may look at what there is.
-    fn reader(&self, context: &Context) -> Result<Origin, ErrorData> {
-        let origin = self.origin(context)?;
-        self.shared.engine.admit_reader(&origin.caller).map_err(|error| {
+    fn reader(&self, context: &Context) -> Result<Connection, ErrorData> {
+        let connection = self.connection(context)?;
+        self.shared.engine.admit_reader(&connection.caller).map_err(|error| {
             Self::lacking(context).note(&error);
             encode::protocol_error(error)
         })?;
-        Ok(origin)
+        Ok(connection)
     }
 
     /// The caller, if it may look at what there is and has not looked too often.
-    fn lister(&self, context: &Context, method: &str) -> Result<Origin, ErrorData> {
-        let origin = self.origin(context)?;
-        self.shared.engine.admit_listing(&origin.caller, method).map_err(encode::protocol_error)?;
+    fn lister(&self, context: &Context, method: &str) -> Result<Connection, ErrorData> {
+        let connection = self.connection(context)?;
+        self.shared.engine.admit_listing(&connection.caller, method).map_err(encode::protocol_error)?;
         self.reader(context)
     }
 
@@ -111,7 +112,7 @@ impl Handler {
             return key.as_str().map(|key| Some(key.to_owned())).ok_or_else(|| wrong("must be a string"));
         }
         let Some(parts) = Self::parts(context) else { return Ok(None) };
-        let header = one(&parts.headers, "idempotency-key").map_err(|_| wrong("came twice or is not readable"))?;
+        let header = single(&parts.headers, "idempotency-key").map_err(|_| wrong("came twice or is not readable"))?;
         Ok(header.map(str::to_owned))
     }
 
@@ -127,7 +128,7 @@ impl Handler {
         let era = Era::of(context);
         let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
         Ok(Visit {
-            origin: self.origin(context)?,
+            connection: self.connection(context)?,
             session: in_session.or_else(|| self.piped.as_ref().map(|piped| piped.session.clone())),
             idempotency_key: Self::idempotency_key(context)?,
             sink: Arc::new(PeerSink::new(context, era, &self.level)),
@@ -156,7 +157,7 @@ impl ServerHandler for Handler {
         request: InitializeRequestParams,
         context: Context,
     ) -> Result<InitializeResult, ErrorData> {
-        let caller = self.origin(&context)?.caller;
+        let caller = self.connection(&context)?.caller;
         self.shared.engine.admit_listing(&caller, "initialize").map_err(encode::protocol_error)?;
         let long = serde_json::to_vec(&request).map_or(usize::MAX, |said| said.len());
         if long > LONGEST_GREETING {
@@ -188,10 +189,10 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: Context,
     ) -> Result<ListToolsResult, ErrorData> {
-        let origin = self.lister(&context, "tools/list")?;
+        let connection = self.lister(&context, "tools/list")?;
         let registry = self.shared.engine.registry();
         let page = registry
-            .tools_for(&origin.caller, Self::cursor(request).as_deref(), PAGE)
+            .tools_for(&connection.caller, Self::cursor(request).as_deref(), PAGE)
             .map_err(encode::protocol_error)?;
         let mut result =
             ListToolsResult::with_all_items(page.items.iter().map(|tool| encode::tool(tool.info())).collect());
@@ -383,17 +384,17 @@ impl ServerHandler for Handler {
     }
 
     async fn get_task(&self, request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData> {
-        let tasks = self.shared.tasks.of(&self.origin(&context)?.caller.principal);
+        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
         tasks.get_task(&request.task_id).map(GetTaskResult::new)
     }
 
     async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(&self.origin(&context)?.caller.principal);
+        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
         tasks.update_task(&request.task_id, request.input_responses)
     }
 
     async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(&self.origin(&context)?.caller.principal);
+        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
         tasks.cancel_task(&request.task_id)
     }
 

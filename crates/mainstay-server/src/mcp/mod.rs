@@ -14,10 +14,7 @@ mod sink;
 mod subscriptions;
 mod tasks;
 
-use std::sync::Arc;
-
-use mainstay_core::Caller;
-use mainstay_engine::{Engine, Lane};
+use mainstay_engine::Engine;
 use rmcp::model::{Implementation, MetaObject, ServerCapabilities};
 
 use crate::About;
@@ -76,11 +73,4 @@ fn capabilities() -> ServerCapabilities {
         .enable_logging()
         .enable_tasks()
         .build()
-}
-
-/// Where a request came from: who sent it, and the share of calls its connection has.
-#[derive(Clone)]
-pub(crate) struct Origin {
-    pub(crate) caller: Arc<Caller>,
-    pub(crate) lane: Lane,
 }

@@ -66,7 +66,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut call: Call, visit: Visit) -> R
     let cancel = CancellationToken::new();
     call.cancel = cancel.clone();
     let id = call.request_id.clone();
-    let (engine, lane) = (shared.engine.clone(), visit.origin.lane.clone());
+    let (engine, lane) = (shared.engine.clone(), visit.connection.lane.clone());
     let mut work = async move { engine.call(call, &lane).await }.boxed();
     let early = tokio::select! {
         result = &mut work => Some(result),
@@ -83,7 +83,7 @@ pub(crate) async fn run(shared: &Arc<Shared>, mut call: Call, visit: Visit) -> R
     // A call that has asked is about to end with its question.
     let asking = matches!(&*stage.borrow(), Stage::Asking);
     let life = Duration::from_secs(shared.engine.settings().long_deadline_seconds) + KEPT;
-    let room = shared.tasks.room(&visit.origin.caller.principal, life).filter(|_| !asking);
+    let room = shared.tasks.room(&visit.connection.caller.principal, life).filter(|_| !asking);
     if let Some(tasks) = room {
         return Ran::OnAsTask(go_on(shared, &tasks, life, Running { work, stage, cancel, id }));
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
 use crate::StartError;
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 use chunks::Chunks;
 
@@ -24,7 +24,7 @@ pub(crate) struct Desk {
 
 /// Who comes, from where, and how they can be reached while they wait.
 pub(crate) struct Visit {
-    pub(crate) origin: Origin,
+    pub(crate) connection: Connection,
     pub(crate) place: Arc<Place>,
     pub(crate) session: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<String>,
@@ -54,7 +54,7 @@ impl Desk {
     }
 
     fn list(&self, params: Value, visit: &Visit) -> Result<Value> {
-        let caller = &visit.origin.caller;
+        let caller = &visit.connection.caller;
         self.engine.admit_listing(caller, "tools/list")?;
         self.engine.admit_reader(caller)?;
         let ListParams { filter, cursor, limit } = self.contract.list_params(params)?;
@@ -72,7 +72,7 @@ impl Desk {
 
     async fn call(&self, tool: &str, args: Map<String, Value>, id: Option<&Id>, visit: Visit) -> Result<Value, Fault> {
         self.spoken(tool).map_err(|error| Fault::from(&error))?;
-        let mut call = Call::tool(tool, Value::Object(args), visit.origin.caller.clone());
+        let mut call = Call::tool(tool, Value::Object(args), visit.connection.caller.clone());
         call.narrowed = self.contract.params(tool).cloned();
         call.session = visit.session;
         call.idempotency_key = visit.idempotency_key;
@@ -81,7 +81,7 @@ impl Desk {
             (Some(stream), Some(id)) => Arc::new(Chunks::new(id.clone(), stream)) as Arc<dyn Sink>,
             (Some(_) | None, _) => Arc::new(Quiet),
         };
-        match self.engine.call(call, &visit.origin.lane).await {
+        match self.engine.call(call, &visit.connection.lane).await {
             Ok(Outcome::Reply(reply)) => mira::reply(reply).map(|value| self.contract.close(tool, value)),
             Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => {
                 Err(Fault::from(&Error::internal("a tool gave an outcome of another kind")))

@@ -45,7 +45,7 @@ impl Interpreter for Context {
 
     async fn answer(&self, request: Request, client: &Client) -> Option<Vec<u8>> {
         let visit = Visit {
-            origin: client.origin.clone(),
+            connection: client.connection.clone(),
             session: client.session.clone(),
             cancel: client.cut_off.child_token(),
         };

@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Caller, CancellationToken, new_id};
+use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use super::lines::{AHEAD, CUT_OFF, Line, Output, each_line};
 use crate::StartError;
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 /// Turns lines into requests, and requests into answers.
 pub(super) trait Interpreter: Send + Sync + 'static {
@@ -53,7 +53,7 @@ pub(super) enum Read<R> {
 
 /// The one at the other end of the pipe.
 pub(super) struct Client {
-    pub(super) origin: Origin,
+    pub(super) connection: Connection,
     pub(super) session: Arc<str>,
     /// For what is said before the answer.
     pub(super) lines: mpsc::Sender<Vec<u8>>,
@@ -77,7 +77,7 @@ pub(super) async fn serve<I: Interpreter>(
         entries
     };
     let client = Arc::new(Client {
-        origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
+        connection: Connection::local(engine),
         session: new_id().into(),
         lines: output.lines().clone(),
         cut_off: CancellationToken::new(),

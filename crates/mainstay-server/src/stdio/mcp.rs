@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mainstay_core::{Caller, CancellationToken, new_id};
+use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
 use mainstay_wire::to_json;
@@ -17,7 +17,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::lines::{AHEAD, CUT_OFF, Output, each_line};
-use crate::mcp::{Handler, Origin, Piped, Plain, Shared};
+use crate::connection::Connection;
+use crate::mcp::{Handler, Piped, Plain, Shared};
 use crate::{About, Lacking, StartError};
 
 /// Serves whoever started this process, until the end of input or until `stop`.
@@ -28,11 +29,8 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let shared = Arc::new(Shared::new(engine.clone(), about));
-    let piped = Piped {
-        origin: Origin { caller: Arc::new(Caller::local(None)), lane: engine.lane() },
-        session: new_id().into(),
-        ended: CancellationToken::new(),
-    };
+    let piped =
+        Piped { connection: Connection::local(engine), session: new_id().into(), ended: CancellationToken::new() };
     let counter = Counter { shared: shared.clone(), piped: piped.clone(), runtime: Handle::current() };
     let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds))?;
     let mut abandoned = std::pin::pin!(lines.output.abandoned(lines.patience));
@@ -187,7 +185,7 @@ struct Counter {
 
 impl Counter {
     fn plain(&self, initialized: bool, line: &[u8]) -> Option<Plain> {
-        Plain::over_stdio(&self.shared, &self.piped.origin, &self.piped.session, initialized, line)
+        Plain::over_stdio(&self.shared, &self.piped.connection, &self.piped.session, initialized, line)
     }
 
     /// Most such calls are done at the first look; one that is not goes on elsewhere. False if nobody reads any more.

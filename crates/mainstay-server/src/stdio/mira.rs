@@ -51,7 +51,7 @@ impl Interpreter for Mira {
 
     async fn answer(&self, request: Request, client: &Client) -> Option<Vec<u8>> {
         let visit = Visit {
-            origin: client.origin.clone(),
+            connection: client.connection.clone(),
             place: self.place.clone(),
             session: Some(client.session.clone()),
             idempotency_key: None,

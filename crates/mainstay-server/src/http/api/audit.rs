@@ -31,7 +31,7 @@ impl Api {
             axum::extract::Query::try_from_uri(uri).map_err(|error| Error::field("query", error.body_text()))?;
         let limit = self::limit(limit.as_deref())?;
         let engine = &self.desk.engine;
-        let rows = engine.audit_rows(&visit.origin.caller, session_id, limit).await?;
+        let rows = engine.audit_rows(&visit.connection.caller, session_id, limit).await?;
         let registry = engine.registry();
         let logs: Vec<Value> = rows.iter().map(|row| line(row, &registry)).collect();
         Ok(json!({"count": logs.len(), "logs": logs, "limit": limit}))

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{body, visit};
 use crate::agents::{Desk, Visit};
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 /// One page of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,12 +64,12 @@ pub(crate) async fn health(State(api): State<Arc<Api>>) -> Response {
 
 pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
-    let Some(origin) = parts.extensions.get::<Origin>().cloned() else {
+    let Some(connection) = parts.extensions.get::<Connection>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let request_id = visit::request_id(&parts.headers);
     let operation = view.path().trim_start_matches('/');
-    let shown = match visit::visit(&parts, origin, request_id.clone(), CancellationToken::new()) {
+    let shown = match visit::visit(&parts, connection, request_id.clone(), CancellationToken::new()) {
         Ok(visit) => {
             let work = Box::pin(api.show(view, &visit, &parts.uri));
             api.desk.attend(operation, Some(Scope::Read), &visit, work).await

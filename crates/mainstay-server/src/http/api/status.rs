@@ -12,7 +12,7 @@ const SHOWN: u32 = 50;
 
 impl Api {
     pub(super) async fn status(&self, visit: &Visit) -> Result<Value> {
-        let (engine, caller) = (&self.desk.engine, &visit.origin.caller);
+        let (engine, caller) = (&self.desk.engine, &visit.connection.caller);
         let [tools, resources, prompts] = self.desk.counts(caller)?;
         let page = json!({"limit": SHOWN, "count": true});
         let listed = engine.consult(caller, "agents_list", page.clone()).await?.unwrap_or_default();

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use super::auth::Doors;
 use super::body;
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 pub(crate) use cookie::Cookies;
 pub(crate) use page::style;
@@ -54,7 +54,7 @@ struct Visitor<'a> {
 
 impl<'a> Visitor<'a> {
     fn of(parts: &'a Parts) -> Option<Self> {
-        let caller = parts.extensions.get::<Origin>()?.caller.clone();
+        let caller = parts.extensions.get::<Connection>()?.caller.clone();
         Some(Self { caller, headers: &parts.headers, signed_in: parts.extensions.get::<SignedIn>().is_some() })
     }
 }

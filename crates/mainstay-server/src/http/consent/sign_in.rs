@@ -16,7 +16,7 @@ use mainstay_engine::oauth::{Grant, Proof, Reason, Refusal};
 
 use super::seal::Deed;
 use super::{Endpoint, FORM, kind, page, read, wants_page};
-use crate::http::Connection;
+use crate::connection::Peer;
 use crate::http::auth::Stranger;
 
 /// The longest a browser keeps a token, in seconds.
@@ -154,7 +154,7 @@ impl Endpoint {
     }
 
     async fn signed(&self, parts: &Parts, wish: Wish) -> Response {
-        let ip = parts.extensions.get::<Connection>().map(|connection| connection.peer.ip());
+        let ip = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         match self.sign(&parts.headers, wish, ip).await {
             Ok(cookie) => {
                 let back = (StatusCode::SEE_OTHER, [(LOCATION, parts.uri.path())]).into_response();

@@ -8,7 +8,7 @@ use mainstay_engine::oauth::{Reason, Refusal};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::http::guard::one;
+use crate::headers::single;
 
 /// Every parameter that is looked at; others are ignored, as OAuth wants it.
 #[derive(Deserialize, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Refusal> {
-        let kind = one(headers, CONTENT_TYPE).map_err(wrong)?.unwrap_or_default();
+        let kind = single(headers, CONTENT_TYPE).map_err(wrong)?.unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let mut asked = match kind.as_str() {
             "application/json" => object(body)?,
@@ -72,7 +72,7 @@ fn form(body: &[u8]) -> Result<Asked, Refusal> {
 
 /// The id and secret of HTTP Basic, each of them form-encoded (RFC 6749, 2.3.1). Other schemes are nothing to us.
 fn basic(headers: &HeaderMap) -> Result<Option<(String, String)>, Refusal> {
-    let Some(value) = one(headers, AUTHORIZATION).map_err(wrong)? else { return Ok(None) };
+    let Some(value) = single(headers, AUTHORIZATION).map_err(wrong)? else { return Ok(None) };
     let Some((scheme, given)) = value.split_once(' ') else { return Ok(None) };
     if !scheme.eq_ignore_ascii_case("basic") {
         return Ok(None);

@@ -15,7 +15,7 @@ use mainstay_engine::Engine;
 use serde::Deserialize;
 
 use super::{Lines, auth};
-use crate::mcp::Origin;
+use crate::connection::Connection;
 
 use message::Filter;
 use places::Places;
@@ -61,23 +61,23 @@ pub(crate) struct Asked {
 
 pub(crate) async fn serve(
     State(endpoint): State<Arc<Endpoint>>,
-    Extension(origin): Extension<Origin>,
+    Extension(connection): Extension<Connection>,
     Query(asked): Query<Asked>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Err(error) = endpoint.engine.admit_reader(&origin.caller) {
+    if let Err(error) = endpoint.engine.admit_reader(&connection.caller) {
         let told = format!("{}\n", error.public);
         return match auth::insufficient_scope(&error) {
             Some((status, challenge)) => (status, challenge, told).into_response(),
             None => (StatusCode::FORBIDDEN, told).into_response(),
         };
     }
-    let place = match endpoint.places.take(&origin.caller.principal) {
+    let place = match endpoint.places.take(&connection.caller.principal) {
         Ok(place) => place,
         Err(full) => return (StatusCode::SERVICE_UNAVAILABLE, full.as_str()).into_response(),
     };
-    let listener = match endpoint.engine.listen(&origin.caller, asked.last_event_id).await {
+    let listener = match endpoint.engine.listen(&connection.caller, asked.last_event_id).await {
         Ok(listener) => listener,
         Err(error) => {
             tracing::error!(detail = error.detail, "nobody can listen");
