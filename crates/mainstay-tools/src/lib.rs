@@ -6,6 +6,7 @@ mod exec;
 mod files;
 mod progress;
 mod server;
+mod watch;
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -17,8 +18,9 @@ use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::Store;
 use serde_json::Value;
 
-pub use agents::{AgentsSettings, Watch};
+pub use agents::AgentsSettings;
 pub use context::ContextSettings;
+pub use watch::Watch;
 
 /// What the families are built from.
 #[derive(Debug, Clone)]

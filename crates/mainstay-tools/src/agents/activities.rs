@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::value;
-use super::words::{Category, Stage, stored};
-use super::{Desk, page};
+use super::Desk;
+use super::types::dry_run::value;
+use super::types::enums::{Category, Stage, stored};
+use super::types::pagination;
 
 pub(crate) struct Activities(pub(super) Desk);
 
@@ -33,8 +34,8 @@ pub(crate) struct Args {
     #[serde(default)]
     count: bool,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -97,20 +98,20 @@ impl Tool for Activities {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let cursor = page::before(args.cursor.as_deref())?;
+        let cursor = pagination::before(args.cursor.as_deref())?;
         let mut query = ActivityQuery {
             agent: args.agent,
             category: args.category.map(stored),
             status: args.status.map(stored),
             after: args.since_id,
             before: args.before_id,
-            limit: page::fetched(args.limit),
+            limit: pagination::fetched(args.limit),
         };
         let total = if args.count { Some(self.count(&query, context).await?) } else { None };
         query.before = cursor.into_iter().chain(query.before).min();
         let rows = self.0.agents().activities(query).await?;
         let size = |row: &Activity| row.activity.len() + row.details.as_ref().map_or(0, String::len) + 200;
-        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
         let activities = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { activities, total, next_cursor })
     }
@@ -118,7 +119,7 @@ impl Tool for Activities {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::{Value, json};
 
     #[tokio::test]

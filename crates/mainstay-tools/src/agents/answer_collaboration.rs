@@ -5,9 +5,10 @@ use mainstay_store::{Changed, Collaboration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
 use super::collaborations::Entry;
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 pub(crate) struct AnswerCollaboration(pub(super) Desk);
 
@@ -67,8 +68,8 @@ impl Tool for AnswerCollaboration {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let agent = limits::name("agent", args.agent)?;
-        let note = limits::maybe_text("note", args.note)?;
+        let agent = validation::name("agent", args.agent)?;
+        let note = validation::maybe_text("note", args.note)?;
         let (id, state, intent) = (args.id, args.answer.state(), intent(args.dry_run));
         match self.0.agents().answer(id, &agent, state, note, context.clock.now_ms(), intent).await? {
             Changed::Done(now) => Ok(Answer::new(
@@ -94,7 +95,7 @@ fn refusal(request: &Collaboration, agent: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 

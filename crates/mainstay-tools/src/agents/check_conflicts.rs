@@ -7,8 +7,9 @@ use mainstay_store::Dispute;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
-use super::{Desk, disputes, limits};
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
+use super::{Desk, conflict_detection};
 
 const MOST_AGENTS: usize = 50;
 const MOST_CONFLICTS: usize = 1000;
@@ -73,13 +74,13 @@ impl Tool for CheckConflicts {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
         let agents =
-            args.agents.into_iter().map(|agent| limits::name("agents", agent)).collect::<Result<BTreeSet<_>>>()?;
+            args.agents.into_iter().map(|agent| validation::name("agents", agent)).collect::<Result<BTreeSet<_>>>()?;
         if !(2..=MOST_AGENTS).contains(&agents.len()) {
             let told = format!("agents names {} different agents; compare 2 to {MOST_AGENTS}.", agents.len());
             return Err(Error::field("agents", told));
         }
         let (intent, now_ms) = (intent(args.dry_run), context.clock.now_ms());
-        let found = disputes::find(&self.0, &agents, now_ms).await?;
+        let found = conflict_detection::find(&self.0, &agents, now_ms).await?;
         if found.len() > MOST_CONFLICTS {
             let told = format!("There are {} conflicts; compare fewer agents at once.", found.len());
             return Err(Error::new(Kind::TooLarge, told));
@@ -122,7 +123,7 @@ fn named(found: &[Dispute]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::{Value, json};
 

@@ -5,8 +5,9 @@ use mainstay_store::{Collaboration, CollaborationQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::words::{Request, stored};
-use super::{Desk, page};
+use super::Desk;
+use super::types::enums::{Request, stored};
+use super::types::pagination;
 
 pub(crate) struct Collaborations(pub(super) Desk);
 
@@ -22,8 +23,8 @@ pub(crate) struct Args {
     #[serde(default)]
     status: Option<Request>,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -79,12 +80,12 @@ impl Tool for Collaborations {
             from_agent: args.from_agent,
             to_agent: args.to_agent,
             status: args.status.map(stored),
-            before: page::before(args.cursor.as_deref())?,
-            limit: page::fetched(args.limit),
+            before: pagination::before(args.cursor.as_deref())?,
+            limit: pagination::fetched(args.limit),
         };
         let rows = self.0.agents().collaborations(query).await?;
         let size = |row: &Collaboration| row.task.len() + row.note.as_ref().map_or(0, String::len) + 600;
-        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
         Ok(Output { collaborations: rows.into_iter().map(Entry::from).collect(), next_cursor })
     }
 }

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::value;
-use super::words::{Standing, stored};
-use super::{Desk, page};
+use super::Desk;
+use super::types::dry_run::value;
+use super::types::enums::{Standing, stored};
+use super::types::pagination;
 
 pub(crate) struct Components(pub(super) Desk);
 
@@ -21,8 +22,8 @@ pub(crate) struct Args {
     #[serde(default)]
     status: Option<Standing>,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -72,11 +73,12 @@ impl Tool for Components {
         let query = ComponentQuery {
             owner: args.owner,
             status: args.status.map(stored),
-            after: page::after(args.cursor)?,
-            limit: page::fetched(args.limit),
+            after: pagination::after(args.cursor)?,
+            limit: pagination::fetched(args.limit),
         };
         let rows = self.0.agents().components(query).await?;
-        let (rows, next_cursor) = page::cut(rows, args.limit, |row| row.metadata.len() + 400, |row| row.name.clone());
+        let (rows, next_cursor) =
+            pagination::cut(rows, args.limit, |row| row.metadata.len() + 400, |row| row.name.clone());
         let components = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { components, next_cursor })
     }
@@ -84,7 +86,7 @@ impl Tool for Components {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

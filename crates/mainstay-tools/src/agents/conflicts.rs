@@ -5,7 +5,8 @@ use mainstay_store::Conflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, page};
+use super::Desk;
+use super::types::pagination;
 
 pub(crate) struct Conflicts(pub(super) Desk);
 
@@ -15,8 +16,8 @@ pub(crate) struct Args {
     #[serde(default)]
     all: bool,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -77,13 +78,13 @@ impl Tool for Conflicts {
     type Output = Output;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let before = page::before(args.cursor.as_deref())?;
-        let rows = self.0.agents().conflicts(args.all, before, page::fetched(args.limit)).await?;
+        let before = pagination::before(args.cursor.as_deref())?;
+        let rows = self.0.agents().conflicts(args.all, before, pagination::fetched(args.limit)).await?;
         let size = |row: &Conflict| {
             let names: usize = row.dispute.agents.iter().map(String::len).sum();
             names + row.dispute.component.len() + row.resolution.as_ref().map_or(0, String::len) + 200
         };
-        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
         Ok(Output { conflicts: rows.into_iter().map(Entry::from).collect(), next_cursor })
     }
 }

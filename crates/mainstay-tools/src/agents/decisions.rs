@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::value;
-use super::words::{Outcome, stored};
-use super::{Desk, page};
+use super::Desk;
+use super::types::dry_run::value;
+use super::types::enums::{Outcome, stored};
+use super::types::pagination;
 
 pub(crate) struct Decisions(pub(super) Desk);
 
@@ -20,8 +21,8 @@ pub(crate) struct Args {
     #[serde(default)]
     status: Option<Outcome>,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -106,9 +107,9 @@ impl Tool for Decisions {
     type Output = Output;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let before = page::before(args.cursor.as_deref())?;
-        let rows = self.0.agents().proposals(args.status.map(stored), before, page::fetched(args.limit)).await?;
-        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.id.to_string());
+        let before = pagination::before(args.cursor.as_deref())?;
+        let rows = self.0.agents().proposals(args.status.map(stored), before, pagination::fetched(args.limit)).await?;
+        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
         let decisions = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { decisions, next_cursor })
     }

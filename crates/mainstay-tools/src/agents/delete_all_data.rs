@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Desk;
-use super::reply::{Answer, intent};
+use super::types::dry_run::{Answer, intent};
 
 pub(crate) struct DeleteAllData(pub(super) Desk);
 
@@ -58,7 +58,7 @@ impl Tool for DeleteAllData {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

@@ -4,8 +4,9 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 pub(crate) struct FindComponentOwner(pub(super) Desk);
 
@@ -44,7 +45,7 @@ impl Tool for FindComponentOwner {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Answer<Output>> {
-        let name = limits::name("component", args.component)?;
+        let name = validation::name("component", args.component)?;
         let found = self.0.agents().components_named(vec![name.clone()]).await?.pop();
         Ok(Answer::new(
             intent(args.dry_run),
@@ -66,7 +67,7 @@ impl Tool for FindComponentOwner {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

@@ -4,8 +4,9 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool, iso8601
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 pub(crate) struct Heartbeat(pub(super) Desk);
 
@@ -41,7 +42,7 @@ impl Tool for Heartbeat {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let agent = limits::name("agent", args.agent)?;
+        let agent = validation::name("agent", args.agent)?;
         let (intent, now_ms) = (intent(args.dry_run), context.clock.now_ms());
         self.0.agents().heartbeat(&agent, now_ms, intent).await?;
         Ok(Answer::new(
@@ -54,7 +55,7 @@ impl Tool for Heartbeat {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

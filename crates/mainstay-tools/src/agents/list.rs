@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reply::value;
-use super::{Desk, page};
+use super::Desk;
+use super::types::dry_run::value;
+use super::types::pagination;
 
 pub(crate) struct List(pub(super) Desk);
 
@@ -17,8 +18,8 @@ pub(crate) struct Args {
     #[serde(default)]
     count: bool,
     /// How many at most.
-    #[serde(default = "page::usual")]
-    #[schemars(range(min = 1, max = page::MOST))]
+    #[serde(default = "pagination::usual")]
+    #[schemars(range(min = 1, max = pagination::MOST))]
     limit: u32,
     /// Where the last page ended.
     #[serde(default)]
@@ -80,9 +81,9 @@ impl Tool for List {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let rows = self.0.agents().states(&page::after(args.cursor)?, page::fetched(args.limit)).await?;
+        let rows = self.0.agents().states(&pagination::after(args.cursor)?, pagination::fetched(args.limit)).await?;
         let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
-        let (rows, next_cursor) = page::cut(rows, args.limit, size, |row| row.agent.clone());
+        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.agent.clone());
         let heard_since = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
         let entry = |state: AgentState| {
             let alive = state.last_seen_ms >= heard_since;
@@ -100,7 +101,7 @@ impl Tool for List {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::reply::{Answer, intent};
-use super::words::{Category, Stage, stored};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::enums::{Category, Stage, stored};
+use super::types::validation;
 
 pub(crate) struct LogActivity(pub(super) Desk);
 
@@ -57,13 +58,13 @@ impl Tool for LogActivity {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let agent = limits::name("agent", args.agent)?;
+        let agent = validation::name("agent", args.agent)?;
         let activity = NewActivity {
             agent: agent.clone(),
-            activity: limits::text("activity", args.activity)?,
+            activity: validation::text("activity", args.activity)?,
             category: stored(args.category),
             status: args.status.map(stored),
-            details: limits::object("details", args.details)?,
+            details: validation::object("details", args.details)?,
             now_ms: context.clock.now_ms(),
         };
         let intent = intent(args.dry_run);
@@ -78,8 +79,8 @@ impl Tool for LogActivity {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
     use super::*;
+    use crate::agents::testing::Team;
     use mainstay_core::{Kind, erase};
     use serde_json::json;
 

@@ -3,47 +3,40 @@
 //! Eight tools, four resources and three prompts are contract 001's. The other tools read back what those wrote.
 
 mod activities;
+mod activity_count;
 mod answer_collaboration;
 mod check_conflicts;
 mod collaborations;
 mod components;
+mod conflict_detection;
 mod conflicts;
 mod decisions;
 mod delete_all_data;
-mod disputes;
 mod find_component_owner;
 mod heartbeat;
-mod limits;
 mod list;
 mod log_activity;
-mod page;
 mod prompts;
 mod propose_decision;
 mod register_component;
-mod reply;
 mod request_collaboration;
 mod resolve_conflict;
 mod resolve_decision;
+mod resources;
 mod settings;
-mod shelf;
-mod tally;
 #[cfg(test)]
-mod team;
-mod touches;
+pub(crate) mod testing;
+mod types;
 mod update_status;
 mod vote;
-mod watch;
-mod words;
 
 use mainstay_core::Family;
 use mainstay_store::{Agents, Store};
 
 pub use settings::AgentsSettings;
-pub(crate) use watch::Poll;
-pub use watch::Watch;
 
 #[cfg(test)]
-pub(crate) use team::setup;
+pub(crate) use testing::setup;
 
 use crate::Setup;
 
@@ -52,7 +45,7 @@ use crate::Setup;
 pub(crate) struct Desk {
     store: Store,
     settings: AgentsSettings,
-    tally: tally::Tally,
+    tally: activity_count::Tally,
 }
 
 impl Desk {
@@ -62,7 +55,8 @@ impl Desk {
 }
 
 pub(crate) fn family(setup: &Setup) -> Family {
-    let desk = Desk { store: setup.store.clone(), settings: setup.agents.clone(), tally: tally::Tally::default() };
+    let desk =
+        Desk { store: setup.store.clone(), settings: setup.agents.clone(), tally: activity_count::Tally::default() };
     let family = Family::new("agents")
         .tool(log_activity::LogActivity(desk.clone()))
         .tool(check_conflicts::CheckConflicts(desk.clone()))
@@ -83,6 +77,6 @@ pub(crate) fn family(setup: &Setup) -> Family {
         .tool(decisions::Decisions(desk.clone()))
         .tool(vote::CastVote(desk.clone()))
         .tool(resolve_decision::ResolveDecision(desk.clone()))
-        .resources(shelf::Shelf::new(setup));
+        .resources(resources::Shelf::new(setup));
     prompts::TEMPLATES.iter().fold(family, |family, template| family.prompt(*template))
 }

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 pub(crate) struct ProposeDecision(pub(super) Desk);
 
@@ -50,12 +51,13 @@ impl Tool for ProposeDecision {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let (category, by) = (limits::name("category", args.category)?, limits::name("proposed_by", args.proposed_by)?);
+        let (category, by) =
+            (validation::name("category", args.category)?, validation::name("proposed_by", args.proposed_by)?);
         let proposal = NewProposal {
             category: category.clone(),
-            question: limits::text("question", args.question)?,
+            question: validation::text("question", args.question)?,
             proposed_by: by.clone(),
-            metadata: limits::object("metadata", args.metadata)?,
+            metadata: validation::object("metadata", args.metadata)?,
             now_ms: context.clock.now_ms(),
         };
         let intent = intent(args.dry_run);
@@ -70,7 +72,7 @@ impl Tool for ProposeDecision {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

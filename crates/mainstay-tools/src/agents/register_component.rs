@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::reply::{Answer, intent};
-use super::words::{Standing, stored};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::enums::{Standing, stored};
+use super::types::validation;
 
 pub(crate) struct RegisterComponent(pub(super) Desk);
 
@@ -55,12 +56,12 @@ impl Tool for RegisterComponent {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let (name, owner) = (limits::name("name", args.name)?, limits::name("owner", args.owner)?);
+        let (name, owner) = (validation::name("name", args.name)?, validation::name("owner", args.owner)?);
         let component = NewComponent {
             name: name.clone(),
             owner: owner.clone(),
             status: stored(args.status.unwrap_or(Standing::Active)),
-            metadata: limits::object("metadata", args.metadata)?,
+            metadata: validation::object("metadata", args.metadata)?,
             now_ms: context.clock.now_ms(),
         };
         let intent = intent(args.dry_run);
@@ -85,7 +86,7 @@ fn taken(name: &str, owner: &str) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 

@@ -5,9 +5,10 @@ use mainstay_store::NewCollaboration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
-use super::words::{Priority, stored};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::enums::{Priority, stored};
+use super::types::validation;
 
 pub(crate) struct RequestCollaboration(pub(super) Desk);
 
@@ -50,8 +51,8 @@ impl Tool for RequestCollaboration {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let from_agent = limits::name("from_agent", args.from_agent)?;
-        let to_agent = limits::name("to_agent", args.to_agent)?;
+        let from_agent = validation::name("from_agent", args.from_agent)?;
+        let to_agent = validation::name("to_agent", args.to_agent)?;
         if from_agent == to_agent {
             let told = format!("from_agent and to_agent are both {to_agent:?}; ask somebody else.");
             return Err(Error::field("to_agent", told));
@@ -59,7 +60,7 @@ impl Tool for RequestCollaboration {
         let request = NewCollaboration {
             from_agent: from_agent.clone(),
             to_agent: to_agent.clone(),
-            task: limits::text("task", args.task)?,
+            task: validation::text("task", args.task)?,
             priority: stored(args.priority.unwrap_or(Priority::Medium)),
             now_ms: context.clock.now_ms(),
         };
@@ -75,7 +76,7 @@ impl Tool for RequestCollaboration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 

@@ -5,9 +5,10 @@ use mainstay_store::Changed;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
 use super::conflicts::Entry;
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 pub(crate) struct ResolveConflict(pub(super) Desk);
 
@@ -44,7 +45,7 @@ impl Tool for ResolveConflict {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let resolution = limits::maybe_text("resolution", args.resolution)?;
+        let resolution = validation::maybe_text("resolution", args.resolution)?;
         let (id, intent) = (args.id, intent(args.dry_run));
         match self.0.agents().resolve_conflict(id, resolution, context.clock.now_ms(), intent).await? {
             Changed::Done(conflict) => Ok(Answer::new(
@@ -65,7 +66,7 @@ impl Tool for ResolveConflict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 

@@ -4,10 +4,11 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::enums::stored;
+use super::types::validation;
 use super::vote::{Output, answer, resolved};
-use super::words::stored;
-use super::{Desk, limits};
 
 pub(crate) struct ResolveDecision(pub(super) Desk);
 
@@ -47,7 +48,7 @@ impl Tool for ResolveDecision {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let resolution = limits::maybe_text("resolution", args.resolution)?;
+        let resolution = validation::maybe_text("resolution", args.resolution)?;
         let (id, outcome, intent) = (args.decision_id, stored(args.outcome), intent(args.dry_run));
         let now = context.clock.now_ms();
         let changed = self.0.agents().resolve_proposal(id, &outcome, resolution, now, intent).await?;

@@ -4,9 +4,10 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::reply::{Answer, intent};
-use super::words::{Presence, stored};
-use super::{Desk, limits};
+use super::Desk;
+use super::types::dry_run::{Answer, intent};
+use super::types::enums::{Presence, stored};
+use super::types::validation;
 
 pub(crate) struct UpdateStatus(pub(super) Desk);
 
@@ -47,8 +48,8 @@ impl Tool for UpdateStatus {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let agent = limits::name("agent", args.agent)?;
-        let task = limits::maybe_text("current_task", args.current_task)?;
+        let agent = validation::name("agent", args.agent)?;
+        let task = validation::maybe_text("current_task", args.current_task)?;
         let (intent, status) = (intent(args.dry_run), stored(args.status));
         self.0.agents().set_state(&agent, &status, task, context.clock.now_ms(), intent).await?;
         Ok(Answer::new(
@@ -61,7 +62,7 @@ impl Tool for UpdateStatus {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use serde_json::json;
 
     #[tokio::test]

@@ -5,9 +5,10 @@ use mainstay_store::{Changed, Intent, Proposal, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Desk;
 use super::decisions::Entry;
-use super::reply::{Answer, intent};
-use super::{Desk, limits};
+use super::types::dry_run::{Answer, intent};
+use super::types::validation;
 
 /// The most agents that vote on one decision.
 const VOTERS: usize = 1000;
@@ -52,10 +53,10 @@ impl Tool for CastVote {
     type Output = Answer<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let agent = limits::name("agent", args.agent)?;
+        let agent = validation::name("agent", args.agent)?;
         let vote = Vote {
-            choice: limits::name("choice", args.choice)?,
-            note: limits::maybe_text("note", args.note)?,
+            choice: validation::name("choice", args.choice)?,
+            note: validation::maybe_text("note", args.note)?,
             at_ms: context.clock.now_ms(),
         };
         let (id, choice, intent) = (args.decision_id, vote.choice.clone(), intent(args.dry_run));
@@ -101,7 +102,7 @@ pub(super) fn unknown(id: i64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use super::super::team::Team;
+    use crate::agents::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 

@@ -4,15 +4,15 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::examine::Inspection;
+use super::cache::verify::Inspection;
 use super::{DIALECT, Desk, told};
 use crate::progress::watched;
 
-pub(super) struct InspectCache(pub(super) Desk);
+pub(crate) struct InspectCache(pub(crate) Desk);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The name of the cache, as it is listed
     cache: String,
 }

@@ -4,18 +4,18 @@ use mainstay_core::{Context, Effect, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::caches::Listed;
+use super::cache_root::Listed;
 use super::{DIALECT, Desk, told};
 use crate::progress::watched;
 
-pub(super) struct ListCaches(pub(super) Desk);
+pub(crate) struct ListCaches(pub(crate) Desk);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {}
+pub(crate) struct Args {}
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Output {
+pub(crate) struct Output {
     caches: Vec<Listed>,
 }
 

@@ -1,51 +1,39 @@
 //! Caches of documents that are frozen to the byte, and what of them goes into a budget of tokens.
 //!
-//! A cache is built once and never changed: another takes its place. `manifest.rs` and `cache.rs` know what it looks
-//! like, `build.rs` makes one, `caches.rs` finds those of the cache root by name. A question is answered by `index.rs`
-//! from memory or by `scan.rs` from disk; `select.rs` decides what fits.
+//! A cache is built once and never changed: another takes its place. `cache/` knows what it looks like on disk, `build/`
+//! makes one, `cache_root.rs` finds those of the cache root by name, `query/` answers questions.
 
 mod build;
 mod cache;
-mod caches;
-mod crew;
-mod examine;
-mod failure;
-mod flaw;
-mod index;
+mod cache_root;
+mod command_line;
 mod inspect_cache;
 mod list_caches;
-mod local;
-mod manifest;
+mod query;
 mod resolve;
-mod scan;
-mod select;
+mod resources;
 mod settings;
-mod shard;
-mod shelf;
-mod sources;
-mod steady;
-mod stems;
 #[cfg(test)]
 mod tests;
-mod vigil;
-mod words;
+mod watcher;
+mod worker_pool;
 
 use std::sync::Arc;
 
 use mainstay_core::{Error, Family, Result, Told};
 use serde::Serialize;
 
-use caches::Caches;
-use vigil::Vigil;
+use cache_root::Caches;
+use watcher::Vigil;
 
 use crate::Setup;
 pub use crate::progress::Progress;
 pub use build::{Built, Plan};
-pub use examine::{Examined, Inspection};
-pub use failure::Failure;
-pub use flaw::Flaw;
-pub use local::{count_at, examine_at, resolve_at};
-pub use select::Format;
+pub use cache::defect::Flaw;
+pub use cache::error::Failure;
+pub use cache::verify::{Examined, Inspection};
+pub use command_line::{count_at, examine_at, resolve_at};
+pub use query::select::Format;
 pub use settings::ContextSettings;
 
 const DIALECT: &str = "context";
@@ -67,7 +55,7 @@ pub(crate) fn family(setup: &Setup) -> Family {
         .tool(resolve::Resolve(desk.clone()))
         .tool(list_caches::ListCaches(desk.clone()))
         .tool(inspect_cache::InspectCache(desk))
-        .resources(shelf::Shelf::new(caches, vigil, settings.reply_bytes))
+        .resources(resources::Shelf::new(caches, vigil, settings.reply_bytes))
 }
 
 /// A value with the text that the contract has for it, whose members are in an order of their own.

@@ -4,15 +4,15 @@ use mainstay_core::{Context, Effect, Pace, Reply, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::select::Question;
+use super::query::select::Question;
 use super::{DIALECT, Desk};
 use crate::progress::watched;
 
-pub(super) struct Resolve(pub(super) Desk);
+pub(crate) struct Resolve(pub(crate) Desk);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {
+pub(crate) struct Args {
     /// The name of the cache, as it is listed
     cache: String,
     /// Words to look for, separated by white space; with none, documents come in the order of their ids

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use mainstay_core::Result;
 use serde_json::{Value, json};
 
-use super::caches::Caches;
-use super::select::Question;
+use super::cache_root::Caches;
+use super::query::select::Question;
 use super::*;
 
 const MEMORY: u64 = 1 << 30;

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::{Ground, resolve};
-use crate::context::select::{Measure, choose};
+use crate::context::query::select::{Measure, choose};
 
 /// The rules as they are written down, without any of the shortcuts.
 fn expected(documents: &[(String, String)], query: &str, budget: u64) -> Vec<(String, u64, u64)> {
