@@ -28,9 +28,9 @@ const SOAKS: [Soak; 2] = [
     },
     Soak {
         name: "agents",
-        package: "mainstay-conformance",
-        test: "road",
-        filter: "swarm",
+        package: "mainstay",
+        test: "e2e",
+        filter: "concurrent_logging",
         variable: "MAINSTAY_SOAK_SECONDS",
         usual: "60",
     },

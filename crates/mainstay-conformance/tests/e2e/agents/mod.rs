@@ -1,0 +1,5 @@
+//! The dialect `agents`: rules that need probe tools or the events of a call.
+
+pub(crate) mod accounting;
+pub(crate) mod rules;
+pub(crate) mod websocket;

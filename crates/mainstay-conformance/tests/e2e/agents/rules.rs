@@ -1,0 +1,259 @@
+//! The rules of the dialect `agents` that one exchange cannot show: sessions, limits, scopes, the audit.
+
+use serde_json::{Value, json};
+
+use crate::access::routes::{Issuer, with_auth};
+use crate::testing::program::{Http, Reply, Server};
+
+pub(crate) fn ask(http: &mut Http, headers: &[(&str, &str)], method: &str, params: &Value) -> Reply {
+    http.rpc("/jsonrpc", headers, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+}
+
+pub(crate) fn log(activity: &str) -> Value {
+    json!({"name": "log_activity", "arguments": {"agent": "tester", "activity": activity, "category": "task"}})
+}
+
+pub(crate) fn get(http: &mut Http, headers: &[(&str, &str)], path: &str) -> Reply {
+    let host = http.host();
+    let mut all = vec![("Host", host.as_str())];
+    all.extend(headers);
+    http.send(&format!("GET {path}"), &all, b"").unwrap()
+}
+
+fn open(http: &mut Http, headers: &[(&str, &str)]) -> String {
+    let reply = ask(http, headers, "initialize", &json!({"clientInfo": {"name": "test", "version": "1"}}));
+    let session =
+        reply.message()["result"]["session_id"].as_str().unwrap_or_else(|| panic!("{}", reply.body)).to_owned();
+    assert_eq!(reply.header("x-session-id"), Some(session.as_str()));
+    session
+}
+
+pub(crate) fn limited(data: &std::path::Path, calls: u32) -> Server {
+    let file = data.join("c.toml");
+    std::fs::write(&file, format!("[engine.rate.agents]\ncalls = {calls}\nseconds = 3600\n")).unwrap();
+    Server::start(data, &["--config", file.to_str().unwrap()])
+}
+
+/// The newest rows first: what was done, to what, and what came of it.
+pub(crate) fn audit(http: &mut Http, headers: &[(&str, &str)], query: &str) -> Vec<[String; 3]> {
+    let shown = get(http, headers, &format!("/api/mcp/audit{query}")).message();
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let rows = shown["logs"].as_array().unwrap_or_else(|| panic!("{shown}"));
+    rows.iter().map(|row| ["operation", "resource", "result"].map(|name| text(row, name))).collect()
+}
+
+#[test]
+fn neither_a_new_session_nor_a_forged_header_nor_another_way_in_starts_a_limit_afresh() {
+    let data = tempfile::tempdir().unwrap();
+    let server = limited(data.path(), 6);
+    let mut http = server.connect();
+    let session = open(&mut http, &[]);
+    open(&mut http, &[]);
+    assert_eq!(ask(&mut http, &[("X-Session-ID", &session)], "tools/list", &json!({})).status, 200);
+    assert_eq!(get(&mut http, &[], "/api/mcp/security").status, 200);
+    assert_eq!(ask(&mut http, &[], "no/such", &json!({})).status, 400);
+    assert_eq!(ask(&mut http, &[], "tools/call", &json!({"name": "no_such"})).status, 400);
+    for headers in [
+        vec![],
+        vec![("X-Session-ID", session.as_str())],
+        vec![("X-Client-IP", "10.1.2.3"), ("True-Client-IP", "10.1.2.3"), ("X-User-ID", "else")],
+    ] {
+        let mut http = server.connect();
+        for method in ["initialize", "tools/list", "no/such"] {
+            let reply = ask(&mut http, &headers, method, &json!({}));
+            assert_eq!(reply.status, 429, "{method} {headers:?}");
+            let answer = reply.message();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32002)));
+            assert_eq!(reply.header("retry-after").unwrap(), answer["error"]["data"]["retry_after"].to_string());
+            assert_eq!(reply.header("x-ratelimit-reset").unwrap(), answer["error"]["data"]["reset"].to_string());
+        }
+        assert_eq!(get(&mut http, &headers, "/api/mcp/status").status, 429);
+        assert_eq!(get(&mut http, &headers, "/api/mcp/health").status, 200, "a load balancer is not limited");
+    }
+    assert_eq!(
+        server.call("server_echo", &json!({"text": "x"}))["result"]["isError"],
+        false,
+        "others have their own limits"
+    );
+}
+
+#[test]
+fn somebody_elses_session_is_as_unknown_as_one_that_never_was() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let bearer = |who: &str| format!("Bearer {}", issuer.token(&json!({"sub": who})));
+    let (alice, bob) = (bearer("alice"), bearer("bob"));
+    let mut http = server.connect();
+    let session = open(&mut http, &[("Authorization", &alice)]);
+    assert!(session.len() >= 32, "{session}");
+    let mut with = |who: &str, session: &str| {
+        let headers = [("Authorization", who), ("X-Session-ID", session)];
+        let listed = ask(&mut http, &headers, "tools/list", &json!({}));
+        let shown = get(&mut http, &headers, "/api/mcp/capabilities");
+        (listed.status, listed.body, shown.status)
+    };
+    let (listed, _, shown) = with(&alice, &session);
+    assert_eq!((listed, shown), (200, 200));
+    let stolen = with(&bob, &session);
+    assert_eq!((stolen.0, stolen.2), (400, 400), "{}", stolen.1);
+    assert_eq!(stolen, with(&bob, "0123456789abcdef0123456789abcdef"));
+    // A session of the standard protocol is none of this dialect.
+    let opened =
+        http.post(&[("Authorization", &alice)], crate::testing::program::initialize(1).to_string().as_bytes()).unwrap();
+    let standard = opened.header("mcp-session-id").unwrap().to_owned();
+    let headers = [("Authorization", alice.as_str()), ("X-Session-ID", &standard)];
+    assert_eq!(ask(&mut http, &headers, "tools/list", &json!({})).status, 400);
+}
+
+#[test]
+fn scopes_decide_what_is_listed_and_called_and_what_a_token_lacks_is_said() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let bearer = |scope: &str| format!("Bearer {}", issuer.token(&json!({"scope": scope})));
+    let (reader, writer) = (bearer("read"), bearer("write"));
+    let mut http = server.connect();
+    let listed = ask(&mut http, &[("Authorization", &reader)], "tools/list", &json!({})).message();
+    let names: Vec<&str> =
+        listed["result"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"find_component_owner") && !names.contains(&"log_activity"), "{names:?}");
+    let refused = ask(&mut http, &[("Authorization", &reader)], "tools/call", &log("x"));
+    assert_eq!((refused.status, &refused.message()["error"]["code"]), (403, &json!(-32004)), "{}", refused.body);
+    let challenge = refused.header("www-authenticate").unwrap();
+    assert!(challenge.contains("error=\"insufficient_scope\"") && challenge.contains("scope=\"write\""), "{challenge}");
+    for path in ["status", "resources", "prompts", "capabilities", "security", "audit"] {
+        let refused = get(&mut http, &[("Authorization", &writer)], &format!("/api/mcp/{path}"));
+        assert_eq!((refused.status, &refused.message()["error"]["code"]), (403, &json!(-32004)), "{path}");
+    }
+    let nobody = ask(&mut http, &[], "tools/list", &json!({}));
+    assert_eq!(
+        (nobody.status, &nobody.message()["error"]["code"], &nobody.message()["id"]),
+        (401, &json!(-32001), &json!(1))
+    );
+    assert!(nobody.header("www-authenticate").is_some());
+}
+
+#[test]
+fn every_operation_leaves_one_row_and_each_sees_its_own() {
+    let data = tempfile::tempdir().unwrap();
+    let issuer = Issuer::new("a");
+    let server = with_auth(data.path(), &issuer);
+    let bearer = |who: &str, scope: &str| format!("Bearer {}", issuer.token(&json!({"sub": who, "scope": scope})));
+    let (alice, bob, admin) = (bearer("alice", "read write"), bearer("bob", "read"), bearer("root", "admin"));
+    let mut http = server.connect();
+    let as_alice = [("Authorization", alice.as_str())];
+    for (method, params) in [
+        ("initialize", json!({})),
+        ("tools/list", json!({})),
+        ("tools/call", log("x")),
+        ("tools/call", json!({"name": "no_such"})),
+        ("resources/read", json!({"uri": "db://schema/complete"})),
+        ("resources/read", json!({"uri": "nothing://here"})),
+        ("prompts/execute", json!({"name": "deploy_system", "arguments": {"environment": "test"}})),
+        ("no/such", json!({})),
+    ] {
+        ask(&mut http, &as_alice, method, &params);
+    }
+    let row = |operation: &str, resource: &str, result: &str| [operation, resource, result].map(str::to_owned);
+    let expected = [
+        row("jsonrpc", "no/such", "unknown"),
+        row("prompts/execute", "deploy_system", "success"),
+        row("resources/read", "nothing://here", "not_found"),
+        row("resources/read", "db://schema/complete", "success"),
+        row("tools/call", "no_such", "unknown"),
+        row("tools/call", "log_activity", "success"),
+        row("tools/list", "", "success"),
+        row("initialize", "", "success"),
+    ];
+    assert_eq!(audit(&mut http, &as_alice, ""), expected);
+    assert_eq!(
+        audit(&mut http, &[("Authorization", &bob)], ""),
+        [] as [[String; 3]; 0],
+        "other people's rows are not shown"
+    );
+    let everything = audit(&mut http, &[("Authorization", &admin)], "?limit=1000");
+    assert!(expected.iter().all(|row| everything.contains(row)));
+    assert!(everything.contains(&row("api/mcp/audit", "", "success")), "looking at the audit leaves a row, too");
+    for limit in ["0", "1001", "-1", "x"] {
+        assert_eq!(get(&mut http, &as_alice, &format!("/api/mcp/audit?limit={limit}")).status, 400, "{limit}");
+    }
+}
+
+#[test]
+fn a_used_key_gives_the_first_result_here_and_a_conflict_on_the_standard_endpoint() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let key = [("Idempotency-Key", "k-1")];
+    let first = ask(&mut http, &key, "tools/call", &log("one")).message()["result"].clone();
+    assert_eq!(first["success"], true, "{first}");
+    assert_eq!(ask(&mut http, &key, "tools/call", &log("two")).message()["result"], first);
+    let other = json!({"name": "heartbeat", "arguments": {"agent": "tester"}});
+    assert_eq!(ask(&mut http, &key, "tools/call", &other).message()["result"], first, "whatever it is used for now");
+    for (name, arguments) in [
+        ("log_activity", json!({"agent": "tester", "activity": "x", "category": "task", "dry_run": true})),
+        ("log_activity", json!({"agent": 1})),
+        ("find_component_owner", json!({"component": "none"})),
+    ] {
+        let answer = ask(&mut http, &key, "tools/call", &json!({"name": name, "arguments": arguments})).message();
+        assert_eq!(answer["result"], first, "{name} {arguments}");
+    }
+    let standard = http.request("tools/call", log("three"), &key).unwrap().message();
+    assert_eq!(standard["result"]["_meta"]["io.mainstay/error"]["kind"], "conflict", "{standard}");
+    let twice = ask(&mut http, &[("Idempotency-Key", "a"), ("Idempotency-Key", "b")], "tools/call", &log("four"));
+    assert_eq!((twice.status, &twice.message()["error"]["code"]), (400, &json!(-32602)));
+}
+
+#[test]
+fn tools_have_the_contracts_names_here_and_no_others() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    for name in ["server_echo", "server/echo", "agents_log_activity", "agents/log_activity", "probe_echo"] {
+        let answer = ask(&mut http, &[], "tools/call", &json!({"name": name, "arguments": {"text": "x"}})).message();
+        assert_eq!(answer["error"]["code"], -32602, "{name}: {answer}");
+    }
+    let answer = ask(&mut http, &[], "prompts/execute", &json!({"name": "test_simple_prompt"})).message();
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[test]
+fn what_is_shown_of_log_activity_is_part_of_what_it_takes() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let listed = http.request("tools/list", json!({}), &[]).unwrap().message();
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let own = &tools.iter().find(|tool| tool["name"] == "agents_log_activity").unwrap()["inputSchema"];
+    let shown = ask(&mut http, &[], "tools/list", &json!({})).message();
+    let shown = shown["result"].as_array().unwrap().iter().find(|tool| tool["name"] == "log_activity").unwrap();
+    assert_eq!(own["required"], shown["inputSchema"]["required"]);
+    for (name, schema) in shown["inputSchema"]["properties"].as_object().unwrap() {
+        for (keyword, value) in schema.as_object().unwrap() {
+            assert_eq!(&own["properties"][name][keyword], value, "{name} {keyword}");
+        }
+    }
+}
+
+#[test]
+fn the_page_of_the_api_needs_nothing_from_elsewhere_and_runs_nothing_inline() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let page = get(&mut http, &[], "/docs");
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(!page.body.contains("://") && !page.body.contains("style=") && !page.body.contains(" on"), "{}", page.body);
+    for piece in page.body.split("<script").skip(1) {
+        assert!(piece.starts_with(" src=") && piece.contains("></script>"), "{piece}");
+    }
+    for (path, kind) in [("/docs/viewer.js", "text/javascript"), ("/docs/viewer.css", "text/css")] {
+        let asset = get(&mut http, &[], path);
+        assert!(page.body.contains(path.trim_start_matches('/')), "{path}");
+        assert!(asset.status == 200 && asset.header("content-type").unwrap().starts_with(kind), "{path}");
+        assert!(!asset.body.contains("innerHTML") && !asset.body.contains("http"), "{path}");
+    }
+    let document = get(&mut http, &[], "/openapi.json").message();
+    assert!(document["paths"]["/jsonrpc"]["post"]["summary"].is_string());
+}

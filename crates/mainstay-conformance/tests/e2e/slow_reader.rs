@@ -1,0 +1,108 @@
+//! A client that asks and does not read: the program ends all the same.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::testing::program::{command, initialize, wait_until};
+
+/// More than a pipe and every buffer on the way hold.
+const ANSWERS: u64 = 700;
+
+/// More refusals than the buffers hold, and what is not read of them fits into a pipe.
+const REFUSALS: u64 = 560;
+
+/// More than are under way at once, so that some stay in the pipe; few enough for the rest to fit there.
+const TOO_MANY: u64 = 2300;
+
+fn start(data: &Path, dialect: &str) -> Child {
+    std::fs::write(data.join("c.toml"), "[engine]\ndrain_seconds = 1\n").unwrap();
+    let file = data.join("c.toml");
+    let mut program = command(data, &["stdio", "--dialect", dialect, "--config", file.to_str().unwrap()]);
+    program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Asks for so many answers of 1000 bytes.
+fn flood(child: &mut Child, calls: u64, message: impl Fn(u64) -> Value) {
+    let mut input = child.stdin.take().unwrap();
+    for id in 1..=calls {
+        writeln!(input, "{}", message(id)).unwrap();
+    }
+    child.stdin = Some(input);
+}
+
+fn mira(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "probe/big", "params": {"bytes": 1000}})
+}
+
+fn mcp(id: u64) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+           "params": {"name": "probe_big", "arguments": {"bytes": 1000}}})
+}
+
+/// A call that is refused where it is read.
+fn broken(_: u64) -> Value {
+    json!({"jsonrpc": "1.0", "id": "x".repeat(200), "method": "m"})
+}
+
+fn greeted(data: &Path) -> Child {
+    let mut child = start(data, "mcp");
+    let input = child.stdin.as_mut().unwrap();
+    writeln!(input, "{}", initialize(0)).unwrap();
+    writeln!(input, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#).unwrap();
+    child
+}
+
+fn ends(mut child: Child) {
+    let ended = std::sync::Mutex::new(&mut child);
+    wait_until(|| ended.lock().unwrap().try_wait().unwrap().is_some());
+}
+
+fn end_input(child: &mut Child) {
+    child.stdin = None;
+}
+
+fn terminate(child: &mut Child) {
+    // It has begun to answer, so it has also begun to listen to signals.
+    let mut byte = [0];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut byte).unwrap();
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+}
+
+/// The dialect, and how many of which message.
+type Case = (&'static str, u64, fn(u64) -> Value);
+
+/// Each in a directory of its own, and side by side: giving up takes its time.
+fn all_end(cases: &[Case], end: fn(&mut Child)) {
+    std::thread::scope(|scope| {
+        for (dialect, calls, message) in cases {
+            scope.spawn(move || {
+                let data = tempfile::tempdir().unwrap();
+                let mut child = if *dialect == "mcp" { greeted(data.path()) } else { start(data.path(), dialect) };
+                flood(&mut child, *calls, message);
+                end(&mut child);
+                ends(child);
+            });
+        }
+    });
+}
+
+#[test]
+fn at_the_end_of_input_it_ends_although_nobody_reads() {
+    let cases: [Case; 5] = [
+        ("mira", ANSWERS, mira),
+        ("mira", TOO_MANY, mira),
+        ("mira", REFUSALS, broken),
+        ("mcp", ANSWERS, mcp),
+        ("mcp", REFUSALS, broken),
+    ];
+    all_end(&cases, end_input);
+}
+
+#[test]
+fn when_it_is_told_to_stop_it_ends_although_nobody_reads() {
+    let cases: [Case; 2] = [("mira", ANSWERS, mira), ("mcp", ANSWERS, mcp)];
+    all_end(&cases, terminate);
+}

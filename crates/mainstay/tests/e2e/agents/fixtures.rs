@@ -1,0 +1,203 @@
+//! Every fixture under contracts/agents, on the real program, on both engines.
+
+use std::fs;
+use std::io::{BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::PROGRAM;
+use crate::testing::fixture::{Fixture, Request, run_all, workspace};
+use crate::testing::matching::Kept;
+use crate::testing::postgres::postgres;
+use crate::testing::program::{Http, Server};
+
+const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/agents");
+
+/// A request that is sent until it is answered with a certain status is sent no more often than this.
+const MANY: usize = 1000;
+
+#[test]
+fn every_fixture_holds_on_sqlite() {
+    hold(&[]);
+}
+
+#[test]
+fn every_fixture_holds_on_postgresql() {
+    let Some(url) = postgres() else { return };
+    hold(&["--store", &url]);
+}
+
+fn hold(store: &[&str]) {
+    let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let workspace = workspace(&around);
+    let program = |args: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.args(args).args(store).args(["--log", "warn,mainstay=info"]);
+        command.arg("--data-dir").arg(data.path()).arg("--workspace").arg(&workspace);
+        command.env_remove("MAINSTAY_STORE").env("XDG_CONFIG_HOME", data.path());
+        command
+    };
+    let server = Server::from(program(&["serve", "--listen", "127.0.0.1:0"]));
+    let all = Fixture::all(CONTRACT);
+    assert!(all.len() > 30, "only {} fixtures were found", all.len());
+    run_all(&all, |fixture| {
+        for client in list(fixture, "clients.json") {
+            add_client(program(&["client", "add", "fixture"]), &client)?;
+        }
+        run(fixture, &server, &workspace)
+    });
+}
+
+fn list(fixture: &Fixture, file: &str) -> Vec<Value> {
+    let text = fs::read_to_string(fixture.folder.join(file)).unwrap_or_else(|_| "[]".to_owned());
+    serde_json::from_str(&text).unwrap()
+}
+
+/// Makes a client that gets tokens, with an id and a secret of our own choice.
+pub(crate) fn add_client(mut command: Command, client: &Value) -> Result<(), String> {
+    let text = |name: &str| client[name].as_str().unwrap().to_owned();
+    command.args(["--id", &text("id"), "--scope", &text("scope"), "--secret-stdin"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    // A program that does not want it says why on its standard error.
+    let _ = child.stdin.take().unwrap().write_all(text("secret").as_bytes());
+    let out = child.wait_with_output().unwrap();
+    if out.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&out.stderr).into_owned()) }
+}
+
+fn run(fixture: &Fixture, server: &Server, workspace: &Path) -> Result<(), String> {
+    let mut known = vec!["clients.json".to_owned()];
+    known.extend(fixture.steps().iter().map(|suffix| format!("events{suffix}.json")));
+    let unused = fixture.unused(&known.iter().map(String::as_str).collect::<Vec<_>>());
+    if !unused.is_empty() {
+        return Err(format!("{unused:?} belong to no step"));
+    }
+    fixture.prepare(workspace);
+    let events = |suffix: &str| list(fixture, &format!("events{suffix}.json"));
+    let listens = fixture.steps().iter().any(|suffix| !events(suffix).is_empty());
+    let mut listener = if listens { Some(Listener::open(server.address)?) } else { None };
+    let mut http = server.connect();
+    let mut kept = Kept::new(Path::new(CONTRACT));
+    for suffix in fixture.steps() {
+        let Some(Request::Message(request)) = fixture.request(&suffix) else {
+            return Err(format!("request{suffix} is not JSON"));
+        };
+        let expected = fixture.response(&suffix).pop().ok_or_else(|| format!("there is no response{suffix}"))?;
+        let actual = exchange(&mut http, &kept.fill(request));
+        // The body first: a header may name what was kept of it.
+        for part in ["body", "status", "headers"] {
+            let mut expected = expected.get(part).cloned().unwrap_or_else(|| json!({}));
+            if part == "headers" {
+                expected["..."] = "<any>".into();
+            }
+            kept.compare(&expected, &actual[part], &format!("answer{suffix}/{part}"))?;
+        }
+        if let Some(listener) = &mut listener {
+            events(&suffix).iter().try_for_each(|event| listener.hears(event, &mut kept))?;
+        }
+    }
+    fixture.left_behind(workspace)
+}
+
+fn exchange(http: &mut Http, request: &Value) -> Value {
+    let mut last = Value::Null;
+    for _ in 0..MANY {
+        last = send(http, request);
+        if request.get("until").is_none_or(|until| *until == last["status"]) {
+            break;
+        }
+    }
+    last
+}
+
+fn send(http: &mut Http, request: &Value) -> Value {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let query: Vec<String> =
+        members(request, "query").iter().map(|(key, value)| format!("{key}={}", text(value))).collect();
+    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+    let line = format!("{} {}{query}", text(&request["method"]), text(&request["path"]));
+    let mut headers =
+        vec![("Host".to_owned(), http.host()), ("Content-Type".to_owned(), "application/json".to_owned())];
+    headers.extend(members(request, "headers").iter().map(|(name, value)| (name.clone(), text(value))));
+    headers.extend(request.get("bearer").map(|token| ("Authorization".to_owned(), format!("Bearer {}", text(token)))));
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let body =
+        request.get("body").map_or_else(|| request["text"].as_str().unwrap_or_default().to_owned(), Value::to_string);
+    let reply = http.send(&line, &headers, body.as_bytes()).unwrap();
+    let headers: Map<String, Value> =
+        reply.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+    let body = serde_json::from_str(&reply.body).unwrap_or_else(|_| match reply.body.as_str() {
+        "" => Value::Null,
+        text => text.into(),
+    });
+    json!({"status": reply.status, "headers": headers, "body": body})
+}
+
+fn members(request: &Value, name: &str) -> Map<String, Value> {
+    request.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// A WebSocket that only listens. What a server sends is not masked, so it can be read by hand.
+struct Listener(BufReader<TcpStream>);
+
+impl Listener {
+    fn open(address: SocketAddr) -> Result<Self, String> {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        write!(
+            stream,
+            "GET /ws HTTP/1.1\r\nHost: {address}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        .unwrap();
+        let mut stream = BufReader::new(stream);
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).map_err(|error| format!("/ws: {error}"))?;
+            head.extend(byte);
+        }
+        let head = String::from_utf8_lossy(&head);
+        if head.starts_with("HTTP/1.1 101") { Ok(Self(stream)) } else { Err(format!("/ws: {head}")) }
+    }
+
+    /// Waits for this event, whatever else is told meanwhile.
+    fn hears(&mut self, expected: &Value, kept: &mut Kept<'_>) -> Result<(), String> {
+        let mut others = Vec::new();
+        loop {
+            let message =
+                self.message().map_err(|error| format!("{expected} was not heard: {error}; what was: {others:?}"))?;
+            match kept.compare(expected, &message, "event") {
+                Ok(()) => return Ok(()),
+                Err(difference) => others.push(difference),
+            }
+        }
+    }
+
+    fn message(&mut self) -> std::io::Result<Value> {
+        const TEXT: u8 = 1;
+        loop {
+            let mut head = [0; 2];
+            self.0.read_exact(&mut head)?;
+            let length = match head[1] {
+                126 => u64::from(u16::from_be_bytes(self.take()?)),
+                127 => u64::from_be_bytes(self.take()?),
+                short => u64::from(short),
+            };
+            let mut payload = vec![0; usize::try_from(length).unwrap()];
+            self.0.read_exact(&mut payload)?;
+            if head[0] & 0x0f == TEXT {
+                return serde_json::from_slice(&payload).map_err(std::io::Error::other);
+            }
+        }
+    }
+
+    fn take<const N: usize>(&mut self) -> std::io::Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.0.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,13 @@
+//! End-to-end tests: the real `mainstay`, driven from outside over its real transports.
+#![expect(clippy::disallowed_methods, reason = "these tests start the program they test")]
+#![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
+
+mod agents;
+mod command_line;
+mod context;
+mod mira_fixtures;
+mod testing;
+mod untrusted_servers;
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_mainstay");
