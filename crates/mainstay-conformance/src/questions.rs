@@ -197,7 +197,7 @@ fn told(answer: &Answer) -> String {
 mod tests {
     use super::*;
     use crate::script::Script;
-    use mainstay_core::Kind;
+    use mainstay_core::{Kind, Reason};
 
     #[tokio::test]
     async fn sampling_reads_one_block_or_a_list_of_them() {
@@ -213,6 +213,6 @@ mod tests {
         let script = Script::new().without("sampling");
         let error = MissingCapability.call(NoArgs {}, &script.context()).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unsupported);
-        assert_eq!(*error.data.unwrap(), json!({"requiredCapabilities": {"sampling": {}}}));
+        assert_eq!(*error.reason.unwrap(), Reason::MissingCapabilities(vec!["sampling".into()]));
     }
 }

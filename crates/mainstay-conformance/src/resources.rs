@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay_core::{
-    Body, BoxFuture, Change, Contents, Context, Error, Event, Reply, ResourceInfo, ResourceTemplate, Resources, Result,
-    Spec, Tool,
+    Body, BoxFuture, Change, Contents, Context, Error, Event, Reason, Reply, ResourceInfo, ResourceTemplate, Resources,
+    Result, Spec, Tool,
 };
 use serde_json::json;
 
@@ -81,7 +81,7 @@ impl Resources for Shelf {
     fn read<'a>(&'a self, uri: &'a str, _context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
         let found = match self.find(uri) {
             Some((mime, body)) => Ok(vec![Contents { uri: uri.to_owned(), mime: Some(mime.to_owned()), body }]),
-            None => Err(Error::not_found(format!("There is no resource {uri}.")).with_data(json!({"uri": uri}))),
+            None => Err(Error::not_found(format!("There is no resource {uri}.")).with_reason(Reason::uri(uri))),
         };
         Box::pin(std::future::ready(found))
     }
@@ -135,7 +135,7 @@ mod tests {
         for uri in ["test://nonexistent", "test://template//data", "test://template/a/b/data"] {
             let error = read(uri).await.unwrap_err();
             assert_eq!(error.kind, Kind::NotFound);
-            assert_eq!(*error.data.unwrap(), json!({"uri": uri}));
+            assert_eq!(*error.reason.unwrap(), Reason::uri(uri));
         }
     }
 

@@ -146,9 +146,9 @@ mod tests {
 
     /// The keys a call left open.
     async fn open<T: Tool<Args = NoArgs>>(tool: T, script: Script) -> Vec<String> {
-        let Err(error) = tool.call(NoArgs {}, &script.context()).await else { return Vec::new() };
+        let Err(mut error) = tool.call(NoArgs {}, &script.context()).await else { return Vec::new() };
         assert_eq!(error.kind, Kind::InputRequired, "{error}");
-        error.asked.unwrap().questions.into_iter().map(|(key, _)| key).collect()
+        error.take_questions().unwrap().questions.into_iter().map(|(key, _)| key).collect()
     }
 
     #[tokio::test]

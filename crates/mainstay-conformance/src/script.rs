@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use mainstay_core::{
-    Answer, Asked, BoxFuture, Call, Caller, Context, Error, Event, Kind, Note, Question, Result, Sink, SystemClock,
+    Answer, BoxFuture, Call, Caller, Context, Error, Event, Kind, Note, OpenQuestions, Question, Reason, Result, Sink,
+    SystemClock,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Answers what it has an answer to; leaves every other question for a second call, as a stateless client does.
 #[derive(Clone, Default)]
@@ -71,7 +72,7 @@ impl Script {
         self.heard.events.lock().unwrap().clone()
     }
 
-    fn reply(&self, asked: Asked) -> Result<Vec<Answer>> {
+    fn reply(&self, asked: OpenQuestions) -> Result<Vec<Answer>> {
         for (_, question) in &asked.questions {
             let needed = match question {
                 Question::Form { .. } | Question::Page { .. } => "elicitation",
@@ -80,7 +81,7 @@ impl Script {
             };
             if self.missing.contains(&needed) {
                 return Err(Error::new(Kind::Unsupported, format!("This client has no {needed}."))
-                    .with_data(json!({"requiredCapabilities": {needed: {}}})));
+                    .with_reason(Reason::MissingCapabilities(vec![needed.to_owned()])));
             }
         }
         let found: Option<Vec<Answer>> =
@@ -95,7 +96,7 @@ impl Sink for Script {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Box::pin(std::future::ready(self.reply(asked)))
     }
 }

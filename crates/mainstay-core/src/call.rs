@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::{Asked, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
+use crate::question::OpenQuestions;
 use crate::schema::Validator;
 use crate::{
     Answer, Caller, Clock, Contents, Event, Level, Note, PromptReply, Question, Quiet, Reply, Sink, SystemClock, new_id,
@@ -162,7 +163,7 @@ impl Context {
     pub async fn ask_all(&self, questions: Vec<(String, Question)>, state: Value) -> Result<Vec<Answer>> {
         let open: Vec<_> = questions.iter().filter(|(key, _)| !self.answers.given.contains_key(key)).cloned().collect();
         let mut fresh =
-            if open.is_empty() { Vec::new() } else { self.sink.ask(Asked { questions: open, state }).await? }
+            if open.is_empty() { Vec::new() } else { self.sink.ask(OpenQuestions { questions: open, state }).await? }
                 .into_iter();
         questions
             .into_iter()

@@ -1,10 +1,10 @@
-//! The one error type. It says why, never with what number: numbers belong to each dialect.
+//! The one error type. It has a kind and a reason, never a number: error codes belong to the dialects.
 
 use std::borrow::Cow;
 
-use serde_json::Value;
-
-use crate::Question;
+use crate::caller::Scope;
+use crate::question::OpenQuestions;
+use crate::reason::{CacheFailure, Reason};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -23,7 +23,7 @@ pub enum Kind {
     Unauthorized,
     /// A person has to approve this first.
     ConsentRequired,
-    /// The caller has used up its share; `data` says when to come back.
+    /// The caller has used up its quota; the reason says when to retry.
     RateLimited,
     /// The state is not what the caller thought it was.
     Conflict,
@@ -37,7 +37,7 @@ pub enum Kind {
     TimedOut,
     /// This server, or this client, cannot do it at all.
     Unsupported,
-    /// The call cannot go on until questions are answered; see [`Error::asked`].
+    /// The call cannot go on until questions are answered: [`Reason::Questions`].
     InputRequired,
     /// A fault of ours.
     Internal,
@@ -84,14 +84,6 @@ impl Kind {
     }
 }
 
-/// Questions a call left open, to be answered when it is made again.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
-    pub questions: Vec<(String, Question)>,
-    /// What the tool wants to find again beside the answers.
-    pub state: Value,
-}
-
 /// A failure with a line for the caller and a detail for the operator.
 ///
 /// `public` crosses the wire; `detail` goes to the log with the request's id and nowhere else.
@@ -101,13 +93,13 @@ pub struct Error {
     pub kind: Kind,
     pub public: Cow<'static, str>,
     pub detail: Option<String>,
-    pub data: Option<Box<Value>>,
-    pub asked: Option<Box<Asked>>,
+    /// For programs; boxed to keep `Result<T, Error>` small.
+    pub reason: Option<Box<Reason>>,
 }
 
 impl Error {
     pub fn new(kind: Kind, public: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind, public: public.into(), detail: None, data: None, asked: None }
+        Self { kind, public: public.into(), detail: None, reason: None }
     }
 
     pub fn invalid(public: impl Into<Cow<'static, str>>) -> Self {
@@ -117,8 +109,8 @@ impl Error {
     /// One argument is wrong: which, and why.
     pub fn field(field: &str, reason: impl Into<Cow<'static, str>>) -> Self {
         let reason = reason.into();
-        let data = serde_json::json!({ "field": field, "reason": reason });
-        Self::invalid(reason).with_data(data)
+        let typed = Reason::Field { field: field.to_owned(), reason: Some(reason.to_string()) };
+        Self::invalid(reason).with_reason(typed)
     }
 
     pub fn unknown(public: impl Into<Cow<'static, str>>) -> Self {
@@ -146,10 +138,10 @@ impl Error {
         .with_detail(detail)
     }
 
-    pub fn input_required(asked: Asked) -> Self {
-        let mut error = Self::new(Kind::InputRequired, "This call needs answers before it can go on.");
-        error.asked = Some(Box::new(asked));
-        error
+    /// The call has to be made again with answers to these questions.
+    pub fn input_required(open: OpenQuestions) -> Self {
+        Self::new(Kind::InputRequired, "This call needs answers before it can go on.")
+            .with_reason(Reason::Questions(open))
     }
 
     pub fn with_detail(mut self, detail: impl std::fmt::Display) -> Self {
@@ -157,8 +149,83 @@ impl Error {
         self
     }
 
-    pub fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(Box::new(data));
+    pub fn with_reason(mut self, reason: Reason) -> Self {
+        self.reason = Some(Box::new(reason));
         self
+    }
+
+    /// The argument or header the error is about, if it names one.
+    pub fn field_name(&self) -> Option<&str> {
+        match self.reason.as_deref() {
+            Some(Reason::Field { field, .. }) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Gives the field another name; for callers that pass an argument on under a name of their own.
+    pub fn rename_field(&mut self, rename: impl FnOnce(&str) -> String) {
+        if let Some(Reason::Field { field, .. }) = self.reason.as_deref_mut() {
+            *field = rename(field);
+        }
+    }
+
+    /// The scope the caller's token lacks, if that is the reason.
+    pub fn missing_scope(&self) -> Option<Scope> {
+        match self.reason.as_deref() {
+            Some(Reason::MissingScope(scope)) => Some(*scope),
+            _ => None,
+        }
+    }
+
+    /// Takes out the questions that have to be answered first, if that is the reason.
+    pub fn take_questions(&mut self) -> Option<OpenQuestions> {
+        match self.reason.take().map(|reason| *reason) {
+            Some(Reason::Questions(open)) => Some(open),
+            other => {
+                self.reason = other.map(Box::new);
+                None
+            }
+        }
+    }
+}
+
+impl CacheFailure {
+    /// The failure that an error was made with; an error without one is a fault of ours.
+    pub fn of(error: &Error) -> Self {
+        match error.reason.as_deref() {
+            Some(Reason::Cache(failure)) => *failure,
+            _ => Self::Internal,
+        }
+    }
+
+    /// An error with this failure as its reason.
+    pub fn error(self, public: impl Into<String>) -> Error {
+        let kind = match self {
+            Self::CacheMissing => Kind::NotFound,
+            Self::CacheInvalid | Self::Io => Kind::Unavailable,
+            Self::InvalidQuery | Self::InvalidBudget => Kind::Invalid,
+            Self::Internal => Kind::Internal,
+        };
+        Error::new(kind, public.into()).with_reason(Reason::Cache(self))
+    }
+
+    /// The same, keeping the detail of the underlying error for the log.
+    pub fn because(self, public: impl Into<String>, cause: &Error) -> Error {
+        let detail = cause.detail.as_deref().map_or_else(|| cause.public.to_string(), str::to_owned);
+        self.error(public).with_detail(detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cache_failure_of_an_error_is_found_again() {
+        for failure in CacheFailure::ALL {
+            assert_eq!(CacheFailure::of(&failure.error("x")), failure);
+        }
+        assert_eq!(CacheFailure::of(&Error::internal("x")), CacheFailure::Internal);
+        assert_eq!(CacheFailure::of(&Error::invalid("x")), CacheFailure::Internal);
     }
 }

@@ -1,7 +1,5 @@
 //! JSON Schema 2020-12: generated from types, and held against arguments.
 
-use std::fmt;
-
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use schemars::JsonSchema;
@@ -9,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
+use crate::reason::{Problem, Reason};
 
 /// The schema of a type as an object, with every definition inside it.
 pub fn of<T: JsonSchema>() -> Map<String, Value> {
@@ -54,26 +53,12 @@ pub fn of_args<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
-/// One thing wrong with the arguments.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// RFC 6901; empty for the arguments as a whole.
-    pub path: String,
-    /// The keyword of the schema that was broken: `required`, `type`, `minimum` …
-    pub rule: String,
-    /// The member that is missing, or one too many: `path` leads only to the object it is missing from.
-    pub property: Option<String>,
-    pub reason: String,
-}
-
-impl Problem {
-    fn of(error: &ValidationError<'_>) -> Self {
-        Self {
-            path: error.instance_path().to_string(),
-            rule: error.kind().keyword().to_owned(),
-            property: property(error.kind()).map(shorten),
-            reason: shorten(reason(error)),
-        }
+fn problem(error: &ValidationError<'_>) -> Problem {
+    Problem {
+        path: error.instance_path().to_string(),
+        rule: error.kind().keyword().to_owned(),
+        property: property(error.kind()).map(shorten),
+        reason: shorten(reason(error)),
     }
 }
 
@@ -97,12 +82,6 @@ fn property(kind: &ValidationErrorKind) -> Option<String> {
     None
 }
 
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.path.is_empty() { f.write_str(&self.reason) } else { write!(f, "{}: {}", self.path, self.reason) }
-    }
-}
-
 /// A compiled schema.
 pub struct Validator(jsonschema::Validator);
 
@@ -119,8 +98,8 @@ impl Validator {
         if self.0.is_valid(args) {
             return Ok(());
         }
-        let problems: Vec<Problem> = self.0.iter_errors(args).map(|error| Problem::of(&error)).collect();
-        Err(refusal(&problems))
+        let problems: Vec<Problem> = self.0.iter_errors(args).map(|error| problem(&error)).collect();
+        Err(refusal(problems))
     }
 }
 
@@ -142,23 +121,13 @@ pub fn spell_integers(value: &mut Value) {
 }
 
 /// The error for arguments that break their schema.
-pub fn refusal(problems: &[Problem]) -> Error {
+pub fn refusal(problems: Vec<Problem>) -> Error {
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
     let public = match lines.as_slice() {
         [one] => format!("The arguments are not valid. {one}"),
         many => format!("The arguments are not valid ({} problems).\n- {}", many.len(), many.join("\n- ")),
     };
-    let data: Vec<Value> = problems
-        .iter()
-        .map(|problem| {
-            let mut data = json!({"path": problem.path, "rule": problem.rule, "reason": problem.reason});
-            if let Some(property) = &problem.property {
-                data["property"] = json!(property);
-            }
-            data
-        })
-        .collect();
-    Error::invalid(public).with_data(json!({ "problems": data }))
+    Error::invalid(public).with_reason(Reason::Problems(problems))
 }
 
 /// A wrong value may be a megabyte long; its message need not be.
@@ -184,17 +153,17 @@ mod tests {
         limit: Option<u32>,
     }
 
-    fn problems(args: &Value) -> Vec<String> {
+    fn check(args: &Value) -> Vec<Problem> {
         let validator = Validator::new(&of_args::<Args>()).unwrap();
-        match validator.check(args) {
+        match validator.check(args).map_err(|error| *error.reason.unwrap()) {
             Ok(()) => Vec::new(),
-            Err(error) => error.data.unwrap()["problems"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|p| format!("{}|{}", p["path"].as_str().unwrap(), p["reason"].as_str().unwrap()))
-                .collect(),
+            Err(Reason::Problems(problems)) => problems,
+            Err(other) => panic!("{other:?}"),
         }
+    }
+
+    fn problems(args: &Value) -> Vec<String> {
+        check(args).iter().map(|p| format!("{}|{}", p.path, p.reason)).collect()
     }
 
     #[test]
@@ -221,14 +190,11 @@ mod tests {
 
     #[test]
     fn a_member_that_is_missing_or_one_too_many_is_named_as_it_is_spelled() {
-        let named = |args: Value| {
-            let error = Validator::new(&of_args::<Args>()).unwrap().check(&args).unwrap_err();
-            error.data.unwrap()["problems"][0]["property"].clone()
-        };
-        assert_eq!(named(json!({})), "path");
+        let named = |args: Value| check(&args)[0].property.clone();
+        assert_eq!(named(json!({})).as_deref(), Some("path"));
         let odd = "it's \"odd\", isn't it";
-        assert_eq!(named(json!({"path": "a", odd: 1})), odd);
-        assert_eq!(named(json!({"path": 1})), Value::Null);
+        assert_eq!(named(json!({"path": "a", odd: 1})).as_deref(), Some(odd));
+        assert_eq!(named(json!({"path": 1})), None);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::error::{Asked, Error, Kind, Result};
+use crate::error::{Error, Kind, Result};
+use crate::question::{Answer, OpenQuestions};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
@@ -37,38 +38,6 @@ pub enum Note {
     },
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Question {
-    /// Fill in a form described by a flat JSON Schema.
-    Form { message: String, schema: Value },
-    /// Go to a page and come back.
-    Page { message: String, url: String, id: String },
-    /// Let the client's model answer; the value is the request as the client expects it.
-    Sample(Value),
-    /// Which directories the client works in.
-    Roots,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AnswerAction {
-    Accept,
-    Decline,
-    Cancel,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub action: AnswerAction,
-    /// For a form what was filled in; for a sample and for roots the client's whole result; for a page nothing.
-    pub value: Value,
-}
-
-impl Answer {
-    pub fn accepted(value: Value) -> Self {
-        Self { action: AnswerAction::Accept, value }
-    }
-}
-
 /// Where a call's notes and questions go. Each transport encodes them in its own way, or has none.
 pub trait Sink: Send + Sync + 'static {
     /// Never fails: a reader that has gone away is found out when the reply is written.
@@ -76,7 +45,7 @@ pub trait Sink: Send + Sync + 'static {
 
     /// Either waits for the answers, in the order asked, or fails with [`Kind::InputRequired`] when they can only
     /// come with a second call.
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>>;
+    fn ask(&self, open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>>;
 }
 
 /// A caller that hears nothing and answers nothing.
@@ -88,7 +57,7 @@ impl Sink for Quiet {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, _asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, _open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         let refusal =
             Error::new(Kind::Unsupported, "This call has a question for a person, and this client cannot be asked.");
         Box::pin(std::future::ready(Err(refusal)))

@@ -335,7 +335,7 @@ mod tests {
     #[tokio::test]
     async fn what_only_our_types_refuse_is_told_without_them() {
         let refused = call(json!({"count": 1e30})).await.unwrap_err();
-        assert_eq!((refused.kind, refused.data), (Kind::Invalid, None));
+        assert_eq!((refused.kind, refused.reason), (Kind::Invalid, None));
         assert!(refused.public.contains("too large") && !refused.public.contains("u64"), "{}", refused.public);
         assert!(refused.detail.unwrap().contains("u64"));
     }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mainstay_core::{CancellationToken, Error, Kind, Result};
-use serde_json::json;
+use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::settings::EngineSettings;
@@ -106,7 +105,7 @@ impl LaneState {
                 Kind::RateLimited,
                 format!("{} calls of this connection are waiting already; let some finish first.", self.queue),
             )
-            .with_data(json!({ "queue": self.queue })));
+            .with_reason(Reason::QueueFull { queue: self.queue as u64 }));
         }
         let _leave = Leave(&self.waiting);
         acquire(&self.running, cancel).await

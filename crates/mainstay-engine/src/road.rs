@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_core::{
-    AnyTool, BoxFuture, Call, Called, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Resources, Result,
-    Scope, Target, ToolInfo,
+    AnyTool, BoxFuture, Call, Called, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Reason, Resources,
+    Result, Scope, Target, ToolInfo,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::policy::consent::Wish;
 use crate::policy::idempotency::{self, Claim, Entry};
@@ -248,9 +248,7 @@ impl Deed {
             },
             Target::Resource { uri } => match registry.shelf(uri) {
                 Some(shelf) => Ok(Self::Resource { shelf: shelf.clone(), uri: uri.clone() }),
-                None => {
-                    Err(Error::not_found(format!("There is no resource {uri:?}.")).with_data(json!({ "uri": uri })))
-                }
+                None => Err(Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))),
             },
             Target::Prompt { name, .. } => match registry.prompt(name) {
                 Some(prompt) => Ok(Self::Prompt { prompt: prompt.clone(), name: name.clone() }),

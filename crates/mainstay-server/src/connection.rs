@@ -2,9 +2,9 @@
 //! the crate, so any of them can use it without a cycle.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use mainstay_core::Caller;
+use mainstay_core::{Caller, Error, Scope};
 use mainstay_engine::{Engine, Lane};
 
 /// An identified connection: who sends requests on it, and its share of the calls that may run at once.
@@ -15,12 +15,18 @@ use mainstay_engine::{Engine, Lane};
 pub(crate) struct Connection {
     pub(crate) caller: Arc<Caller>,
     pub(crate) lane: Lane,
+    /// Read by the HTTP authentication layer after the request was served; on stdio nobody reads it.
+    pub(crate) missing_scope: MissingScope,
 }
 
 impl Connection {
+    pub(crate) fn new(caller: Arc<Caller>, lane: Lane) -> Self {
+        Self { caller, lane, missing_scope: MissingScope::default() }
+    }
+
     /// The connection to the program that started this one: it has the rights of the local user.
     pub(crate) fn local(engine: &Engine) -> Self {
-        Self { caller: Arc::new(Caller::local(None)), lane: engine.lane() }
+        Self::new(Arc::new(Caller::local(None)), engine.lane())
     }
 }
 
@@ -29,4 +35,23 @@ impl Connection {
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     pub(crate) lane: Lane,
+}
+
+/// The scope a request was denied for. HTTP answers such a request with 403 and a challenge that names the scope (RFC
+/// 6750, section 3.1), whatever body the protocol gives the error. The cell travels with the request because the SDK
+/// lies between the place where the call fails and the place where the response is made.
+#[derive(Clone, Default)]
+pub(crate) struct MissingScope(Arc<OnceLock<Scope>>);
+
+impl MissingScope {
+    /// Keeps the scope if that is why the call failed.
+    pub(crate) fn note(&self, error: &Error) {
+        if let Some(scope) = error.missing_scope() {
+            let _ = self.0.set(scope);
+        }
+    }
+
+    pub(crate) fn scope(&self) -> Option<Scope> {
+        self.0.get().copied()
+    }
 }

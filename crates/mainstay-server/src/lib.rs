@@ -7,7 +7,6 @@ mod connection;
 mod context;
 mod headers;
 mod http;
-mod lacking;
 mod mcp;
 mod mira;
 mod settings;
@@ -16,8 +15,6 @@ mod stdio;
 pub use http::{Access, Bound, Route, View, bind, openapi};
 pub use settings::{AuthSettings, External, Local, ServerSettings};
 pub use stdio::{Dialect, serve_stdio};
-
-pub(crate) use lacking::Lacking;
 
 /// What the server says of itself.
 #[derive(Debug, Clone)]

@@ -9,6 +9,8 @@ mod id;
 mod json;
 pub mod jsonrpc;
 pub mod mira;
+mod reason;
 
 pub use id::{Id, MAX_ID};
 pub use json::to_json;
+pub use reason::reason;

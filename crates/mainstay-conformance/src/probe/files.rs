@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use mainstay_core::{Context, Effect, Error, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::probe;
 
@@ -88,7 +87,7 @@ async fn blocking(deed: impl FnOnce() -> io::Result<()> + Send + 'static) -> Res
     match tokio::task::spawn_blocking(deed).await.map_err(Error::internal)? {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(Error::not_found("There is no such file.").with_data(json!({"reason": error.to_string()})))
+            Err(Error::not_found("There is no such file.").with_detail(error))
         }
         Err(error) => Err(Error::internal(error)),
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_core::{
-    AnswerAction, Caller, Context, Effect, Error, Kind, Principal, Question, Result, Scope, ToolInfo, iso8601, new_id,
+    AnswerAction, Caller, Context, Effect, Error, Kind, Principal, Question, Reason, Result, Scope, ToolInfo, new_id,
 };
 use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, Filed, NewConsent, Taken};
 use serde_json::{Value, json};
@@ -255,12 +255,12 @@ fn required(engine: &Engine, wish: &Wish<'_>, consent: &Consent) -> Error {
             wish.shown
         ),
     )
-    .with_data(json!({
-        "consent_id": id,
-        "consent_url": format!("{CONSENT_PATH}{id}"),
-        "operation": wish.shown,
-        "expires_at": iso8601(consent.expires_ms),
-    }))
+    .with_reason(Reason::ConsentNeeded {
+        id: id.clone(),
+        url: format!("{CONSENT_PATH}{id}"),
+        operation: wish.shown.to_owned(),
+        expires_ms: consent.expires_ms,
+    })
 }
 
 fn too_many(most: u32) -> Error {
@@ -270,7 +270,7 @@ fn too_many(most: u32) -> Error {
             "{most} requests of yours wait for a person already, and no more are taken. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
         ),
     )
-    .with_data(json!({ "pending": most }))
+    .with_reason(Reason::PendingConsents { pending: most })
 }
 
 fn denied(id: &str) -> Error {

@@ -1,6 +1,6 @@
 //! Has this very call been made before?
 
-use mainstay_core::{Block, Error, Kind, Outcome, Reply, Result};
+use mainstay_core::{Block, Error, Kind, Outcome, Reason, Reply, Result};
 use mainstay_store::{Begin, Begun, Held, Idempotency};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -103,7 +103,7 @@ impl Claim {
 #[serde(rename_all = "snake_case")]
 enum Stored {
     Reply { content: Vec<Block>, structured: Option<Value>, failed: bool },
-    Error { kind: String, public: String, data: Option<Value> },
+    Error { kind: String, public: String, reason: Option<Reason> },
 }
 
 fn write(result: &Result<Outcome>) -> Result<String> {
@@ -118,7 +118,7 @@ fn write(result: &Result<Outcome>) -> Result<String> {
         Err(error) => Stored::Error {
             kind: error.kind.as_str().to_owned(),
             public: error.public.to_string(),
-            data: error.data.as_deref().cloned(),
+            reason: error.reason.as_deref().cloned(),
         },
     };
     serde_json::to_string(&stored).map_err(Error::internal)
@@ -127,13 +127,9 @@ fn write(result: &Result<Outcome>) -> Result<String> {
 fn read(stored: &str) -> Result<Result<Outcome>> {
     Ok(match serde_json::from_str(stored).map_err(Error::internal)? {
         Stored::Reply { content, structured, failed } => Ok(Outcome::Reply(Reply { content, structured, failed })),
-        Stored::Error { kind, public, data } => {
+        Stored::Error { kind, public, reason } => {
             let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(Kind::Internal);
-            let error = Error::new(kind, public);
-            Err(match data {
-                Some(data) => error.with_data(data),
-                None => error,
-            })
+            Err(Error { reason: reason.map(Box::new), ..Error::new(kind, public) })
         }
     })
 }
@@ -149,9 +145,9 @@ mod tests {
         reply.content.push(Block::image(vec![1, 2], "image/png"));
         let ok = Ok(Outcome::Reply(reply.clone()));
         assert_eq!(read(&write(&ok).unwrap()).unwrap().unwrap(), Outcome::Reply(reply));
-        let error = Error::not_found("no such file").with_data(json!({"path": "x"}));
+        let error = Error::not_found("no such file").with_reason(Reason::path("x"));
         let back = read(&write(&Err(error)).unwrap()).unwrap().unwrap_err();
         assert_eq!((back.kind, back.public.as_ref()), (Kind::NotFound, "no such file"));
-        assert_eq!(*back.data.unwrap(), json!({"path": "x"}));
+        assert_eq!(*back.reason.unwrap(), Reason::path("x"));
     }
 }

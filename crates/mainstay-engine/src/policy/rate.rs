@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota as Bucket, RateLimiter};
-use mainstay_core::{Caller, Error, Kind, Principal, Result};
-use serde_json::json;
+use mainstay_core::{Caller, Error, Kind, Principal, Reason, Result};
 
 use super::window::Window;
 use crate::neighbourhood;
@@ -113,7 +112,7 @@ fn refusal(quota: Quota, wait: Duration) -> Error {
             quota.calls, quota.seconds
         ),
     )
-    .with_data(json!({ "retry_after": seconds, "limit": quota.calls, "remaining": 0 }))
+    .with_reason(Reason::RateLimited { limit: quota.calls, retry_after: seconds })
 }
 
 #[cfg(test)]
@@ -135,7 +134,7 @@ mod tests {
         assert!((0..3).all(|_| limits.admit(&caller, "any", None).is_ok()));
         let refused = limits.admit(&caller, "any", None).unwrap_err();
         assert_eq!(refused.kind, Kind::RateLimited);
-        assert_eq!(refused.data.unwrap()["retry_after"], 20);
+        assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 3, retry_after: 20 });
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! May this caller do this kind of thing at all?
 
-use mainstay_core::{Caller, Error, Result, Scope};
-use serde_json::json;
+use mainstay_core::{Caller, Error, Reason, Result, Scope};
 
 pub(crate) fn allow(caller: &Caller, needed: Scope) -> Result<()> {
     if caller.scopes.allows(needed) {
@@ -12,5 +11,5 @@ pub(crate) fn allow(caller: &Caller, needed: Scope) -> Result<()> {
         needed.as_str(),
         caller.scopes.to_string()
     ))
-    .with_data(json!({ "required_scope": needed.as_str() })))
+    .with_reason(Reason::MissingScope(needed)))
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mainstay_core::{AnswerAction, Effect, Error, Kind, Question};
+use mainstay_core::{AnswerAction, Effect, Error, Kind, Question, Reason, iso8601};
 use mainstay_engine::{ConsentRefusal, ConsentSettings, EngineSettings, Standing};
 use mainstay_store::Phase;
 use serde_json::json;
@@ -25,10 +25,12 @@ async fn after_approval_the_same_call_runs_once_and_only_once() {
     let args = json!({"file": "a"});
     let refused = house.call(&local(), "test_wipe", args.clone()).await.unwrap_err();
     assert!(refused.public.starts_with("Consent required for test_wipe"), "{refused}");
-    let data = refused.data.unwrap();
-    let id = data["consent_id"].as_str().unwrap();
-    assert_eq!(data["consent_url"], format!("/api/mcp/consent/{id}"));
-    assert_eq!((&data["operation"], &data["expires_at"]), (&json!("test_wipe"), &json!("2027-01-15T08:30:00Z")));
+    let Reason::ConsentNeeded { id, url, operation, expires_ms } = *refused.reason.unwrap() else {
+        panic!("the reason says which consent is needed")
+    };
+    let id = id.as_str();
+    assert_eq!(url, format!("/api/mcp/consent/{id}"));
+    assert_eq!((operation.as_str(), iso8601(expires_ms).as_str()), ("test_wipe", "2027-01-15T08:30:00Z"));
     assert_eq!(house.asked(&local(), args.clone()).await, id, "the same call asks the same question");
     let decided = house.engine.decide_consent(&local(), id, true, Some("fine")).await.unwrap();
     assert_eq!((decided.standing, decided.reason.as_deref()), (Standing::Approved, Some("fine")));

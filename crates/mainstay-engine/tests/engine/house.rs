@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mainstay_core::{
-    Answer, AnswerAction, Asked, BoxFuture, Call, Caller, Context, Effect, Error, Family, Kind, ManualClock, Note,
-    Outcome, Principal, Question, Registry, Reply, Result, Scopes, Sink, Spec, Spelling, Tool,
+    Answer, AnswerAction, BoxFuture, Call, Caller, Context, Effect, Error, Family, Kind, ManualClock, Note,
+    OpenQuestions, Outcome, Principal, Question, Reason, Registry, Reply, Result, Scopes, Sink, Spec, Spelling, Tool,
 };
 use mainstay_engine::{Engine, EngineSettings};
 use mainstay_store::{AuditQuery, AuditRow, Store, StoreOptions};
@@ -65,7 +65,7 @@ impl House {
     pub(crate) async fn asked(&self, caller: &Caller, args: Value) -> String {
         let refused = self.call(caller, "test_wipe", args).await.unwrap_err();
         assert_eq!(refused.kind, Kind::ConsentRequired, "{refused}");
-        refused.data.unwrap()["consent_id"].as_str().unwrap().to_owned()
+        consent_id(refused)
     }
 
     /// The audit, oldest first.
@@ -184,7 +184,7 @@ impl Sink for Person {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         let pages = asked.questions.iter().any(|(_, question)| matches!(question, Question::Page { .. }));
         let answers = if pages && !self.can_open_pages {
             Err(Error::new(Kind::Unsupported, "no pages"))
@@ -193,5 +193,13 @@ impl Sink for Person {
             Ok(vec![Answer { action: self.answer, value: Value::Null }])
         };
         Box::pin(std::future::ready(answers))
+    }
+}
+
+/// The id of the consent that a refused call needs.
+pub(crate) fn consent_id(refused: Error) -> String {
+    match *refused.reason.unwrap() {
+        Reason::ConsentNeeded { id, .. } => id,
+        other => panic!("no consent is needed: {other:?}"),
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mainstay_core::{Answer, Asked, BoxFuture, Kind, Note, Result, Sink};
+use mainstay_core::{Answer, BoxFuture, Kind, Note, OpenQuestions, Result, Sink};
 use mainstay_engine::EngineSettings;
 use serde_json::json;
 
-use crate::house::{House, local, with_token};
+use crate::house::{House, consent_id, local, with_token};
 
 /// A client that shows every question to somebody who never answers.
 #[derive(Default)]
@@ -20,7 +20,7 @@ impl Sink for Silent {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, _asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, _asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         Box::pin(std::future::pending())
     }
@@ -45,7 +45,7 @@ async fn a_call_waits_for_an_answer_no_longer_than_a_call_may_take() {
     let silent = Arc::new(Silent::default());
     let refused = house.call_with(&local(), &silent, json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, silent.asked.load(Ordering::SeqCst)), (Kind::ConsentRequired, 1), "{refused}");
-    let id = refused.data.unwrap()["consent_id"].as_str().unwrap().to_owned();
+    let id = consent_id(refused);
     house.engine.decide_consent(&local(), &id, true, None).await.unwrap();
     assert!(house.call(&local(), "test_wipe", json!({"file": "a"})).await.is_ok());
 }

@@ -145,7 +145,7 @@ mod tests {
             "GCONV_PATH",
         ] {
             let refused = check(&one(name, "x")).unwrap_err();
-            assert_eq!(refused.data.unwrap()["field"], "env", "{name}");
+            assert_eq!(refused.field_name().unwrap(), "env", "{name}");
             assert!(refused.public.contains(name), "{}", refused.public);
         }
     }

@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let refused = find("no-such-program", PATH, Path::new("/")).unwrap_err();
-        assert_eq!(refused.data.unwrap()["field"], "command");
+        assert_eq!(refused.field_name().unwrap(), "command");
         assert!(refused.public.contains("no-such-program"));
     }
 

@@ -7,10 +7,9 @@
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 
-use mainstay_core::{Error, Kind, Result};
+use mainstay_core::{Error, Kind, Reason, Result};
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
-use serde_json::json;
 
 use super::fault::{self, About as _};
 use super::journal::{Journal, Record};
@@ -449,7 +448,7 @@ pub(super) fn make_directory(directory: &OwnedFd, name: &OsStr, mode: Option<u32
 
 fn not_empty(shown: &str) -> Error {
     Error::new(Kind::Conflict, format!("{shown} is not empty any more; look again, then remove it with recursive."))
-        .with_data(json!({ "path": shown }))
+        .with_reason(Reason::path(shown))
 }
 
 /// Renames without ever replacing anything.
@@ -481,5 +480,5 @@ fn changed(shown: &str, wanted: &str, now: &str) -> Error {
         Kind::Conflict,
         format!("{shown} is not what it was: its etag is {now}, not {wanted}. Read it again, then change that."),
     )
-    .with_data(json!({ "path": shown, "etag": now }))
+    .with_reason(Reason::EtagMismatch { path: shown.to_owned(), etag: now.to_owned() })
 }

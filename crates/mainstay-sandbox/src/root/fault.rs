@@ -1,8 +1,7 @@
 //! What the kernel says about a path, in words for the caller.
 
-use mainstay_core::{Error, Kind, Result};
+use mainstay_core::{Error, Kind, Reason, Result};
 use rustix::io::Errno;
-use serde_json::json;
 
 pub(crate) fn of(errno: Errno, shown: &str) -> Error {
     match errno {
@@ -57,7 +56,7 @@ pub fn leads_outside(refusal: &Error) -> bool {
 }
 
 pub(crate) fn not_found(shown: &str) -> Error {
-    Error::not_found(format!("There is no {shown}.")).with_data(json!({ "path": shown }))
+    Error::not_found(format!("There is no {shown}.")).with_reason(Reason::path(shown))
 }
 
 pub(crate) fn not_a_file(shown: &str) -> Error {
@@ -65,12 +64,12 @@ pub(crate) fn not_a_file(shown: &str) -> Error {
 }
 
 pub(crate) fn exists(shown: &str) -> Error {
-    Error::new(Kind::Conflict, format!("{shown} exists already.")).with_data(json!({ "path": shown }))
+    Error::new(Kind::Conflict, format!("{shown} exists already.")).with_reason(Reason::path(shown))
 }
 
 pub(crate) fn protected(shown: &str) -> Error {
     Error::denied(format!("{shown} is protected. The operator can allow its name with files.unprotect."))
-        .with_data(json!({ "path": shown }))
+        .with_reason(Reason::path(shown))
 }
 
 pub(crate) fn a_root(shown: &str) -> Error {
@@ -86,5 +85,5 @@ pub(crate) fn closed(shown: &str) -> Error {
 }
 
 pub(crate) fn read_only(shown: &str) -> Error {
-    Error::denied(format!("{shown} lies in a root that is read-only.")).with_data(json!({ "path": shown }))
+    Error::denied(format!("{shown} lies in a root that is read-only.")).with_reason(Reason::path(shown))
 }

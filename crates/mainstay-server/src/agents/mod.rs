@@ -74,7 +74,8 @@ impl Desk {
     }
 
     /// The fault in the contract's words.
-    pub(crate) fn fault(&self, error: &Error, operation: &str) -> Fault {
+    pub(crate) fn fault(&self, error: &Error, operation: &str, visit: &Visit) -> Fault {
+        visit.connection.missing_scope.note(error);
         Fault::called(error, operation, self.engine.clock().now())
     }
 
@@ -130,7 +131,7 @@ impl Desk {
         };
         let expected = reason.kind;
         match self.attend_anyone::<()>(operation, visit, ready(Err(reason))).await {
-            Err(error) if error.kind != expected => self.fault(&error, "jsonrpc"),
+            Err(error) if error.kind != expected => self.fault(&error, "jsonrpc", visit),
             Ok(()) | Err(_) => fault,
         }
     }
@@ -148,15 +149,15 @@ impl Desk {
             Ask::ListResources => self.attend(method, read, visit, async { listed(Ok(self.resources())) }).await,
             Ask::ListPrompts => self.attend(method, read, visit, async { listed(self.prompts()) }).await,
         };
-        done.map_err(|error| self.fault(&error, method))
+        done.map_err(|error| self.fault(&error, method, visit))
     }
 
     async fn call_tool(&self, name: &str, args: Map<String, Value>, visit: &Visit) -> Result<Done, Fault> {
         let target = Target::Tool { name: name.to_owned(), args: Value::Object(args) };
         match self.call(target, visit).await {
             Ok(Outcome::Reply(reply)) => agents::reply(reply).map(Done::from),
-            Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => Err(self.fault(&odd_outcome(), name)),
-            Err(error) => Err(self.fault(&error, name)),
+            Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => Err(self.fault(&odd_outcome(), name, visit)),
+            Err(error) => Err(self.fault(&error, name, visit)),
         }
     }
 

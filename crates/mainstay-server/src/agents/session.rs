@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Error, Result, new_id};
+use mainstay_core::{Error, Reason, Result, new_id};
 use mainstay_wire::agents::{self, Greeting};
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ impl Desk {
         let found = self.engine.find_session(id, &visit.connection.caller.principal).await?;
         let Some(session) = found.filter(|session| session.dialect == agents::DIALECT) else {
             return Err(Error::not_found("There is no such session; initialize opens one.")
-                .with_data(json!({"field": "X-Session-ID"})));
+                .with_reason(Reason::Field { field: "X-Session-ID".into(), reason: None }));
         };
         let left = session.expires_ms - self.engine.clock().now_ms();
         // A write for each call would cost more than the call.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mainstay_core::{AnyTool, Call, Caller, CancellationToken, Error, Outcome};
+use mainstay_core::{AnyTool, CacheFailure, Call, Caller, CancellationToken, Error, Outcome};
 use mainstay_engine::{Engine, Inquiry};
 use mainstay_wire::Id;
-use mainstay_wire::context::{self, Ask, Code, Fault, Order, Request, TOOLS};
+use mainstay_wire::context::{self, Ask, Fault, Order, Request, TOOLS};
 use serde_json::{Value, json};
 
 use crate::connection::Connection;
@@ -67,7 +67,7 @@ impl Desk {
     /// Those of the contract's tools that can be called, in its order.
     fn tools(&self, caller: &Caller, method: &str) -> Result<Vec<Value>, Fault> {
         let admitted = self.engine.admit_listing(caller, method).and_then(|()| self.engine.admit_reader(caller));
-        admitted.map_err(|_| Fault::from(Code::InternalError))?;
+        admitted.map_err(|_| Fault::from(CacheFailure::Internal))?;
         Ok(TOOLS.iter().filter_map(|name| context::tool(self.spoken(name)?.info())).collect())
     }
 
@@ -112,7 +112,7 @@ impl Desk {
         let reason = Error::invalid("The call names no tool of this dialect, or its arguments are no object.");
         let expected = reason.kind;
         match self.engine.attend::<()>(inquiry, ready(Err(reason))).await {
-            Err(error) if error.kind != expected => Code::InternalError.into(),
+            Err(error) if error.kind != expected => CacheFailure::Internal.into(),
             Ok(()) | Err(_) => fault,
         }
     }

@@ -1,6 +1,8 @@
 //! The desk with an engine behind it, and three small tools in place of the real ones.
 
-use mainstay_core::{Context, Effect, Family, Kind, Registry, Reply, Result, Spec, Spelling, SystemClock, Tool};
+use mainstay_core::{
+    Context, Effect, Family, Kind, Reason, Registry, Reply, Result, Spec, Spelling, SystemClock, Tool,
+};
 use mainstay_engine::{EngineSettings, Quota};
 use mainstay_store::{AuditQuery, Store, StoreOptions};
 
@@ -35,8 +37,8 @@ impl Tool for Resolve {
         let said = |kind: Kind| Error::new(kind, CANARY).with_detail(CANARY);
         match args.cache.as_str() {
             "gone" => Err(said(Kind::NotFound)),
-            "tampered" => Err(said(Kind::Unavailable).with_data(json!({"code": "cache_invalid", "path": CANARY}))),
-            "unreadable" => Err(said(Kind::Unavailable).with_data(json!({"code": "io_error"}))),
+            "tampered" => Err(said(Kind::Unavailable).with_reason(Reason::Cache(CacheFailure::CacheInvalid))),
+            "unreadable" => Err(said(Kind::Unavailable).with_reason(Reason::Cache(CacheFailure::Io))),
             "huge" => Err(said(Kind::TooLarge)),
             "endless" => std::future::pending().await,
             "mad" => panic!("{CANARY}"),
@@ -128,8 +130,9 @@ fn told(text: &str) -> String {
     format!(r#""result":{{"content":[{{"text":{},"type":"text"}}]}}"#, Value::from(text))
 }
 
-fn mistake(code: Code) -> String {
-    let text = format!("{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n", code.as_str(), code.message());
+fn mistake(code: CacheFailure) -> String {
+    let fault: Value = serde_json::from_str(&Fault::from(code).to_string()).unwrap();
+    let text = format!("{}\n", fault["data"]);
     format!(r#""result":{{"content":[{{"text":{},"type":"text"}}],"isError":true}}"#, Value::from(text))
 }
 
@@ -206,13 +209,13 @@ async fn under_another_name_there_is_no_tool_and_the_attempt_is_recorded() {
 async fn what_goes_wrong_in_a_tool_is_a_result_in_the_contracts_words() {
     let house = House::greeted().await;
     for (cache, code) in [
-        ("gone", Code::CacheMissing),
-        ("tampered", Code::CacheInvalid),
-        ("unreadable", Code::IoError),
-        ("huge", Code::InternalError),
-        ("endless", Code::InternalError),
-        ("mad", Code::InternalError),
-        ("sorry", Code::InternalError),
+        ("gone", CacheFailure::CacheMissing),
+        ("tampered", CacheFailure::CacheInvalid),
+        ("unreadable", CacheFailure::Io),
+        ("huge", CacheFailure::Internal),
+        ("endless", CacheFailure::Internal),
+        ("mad", CacheFailure::Internal),
+        ("sorry", CacheFailure::Internal),
     ] {
         let answer = house.call("context.resolve", &json!({"cache": cache, "query": "", "budget": 0})).await;
         assert_eq!(answer, mistake(code), "{cache}");
@@ -223,17 +226,19 @@ async fn what_goes_wrong_in_a_tool_is_a_result_in_the_contracts_words() {
 async fn bad_arguments_are_a_result_and_none_at_all_an_error() {
     let house = House::greeted().await;
     for (args, code) in [
-        (json!({"cache": CANARY, "budget": 1}), Code::InvalidQuery),
-        (json!({"cache": 1, "query": [CANARY], "budget": -1}), Code::InvalidQuery),
-        (json!({"cache": "c", "query": "", "budget": -1}), Code::InvalidBudget),
-        (json!({"cache": "c", "query": "", "budget": 1.5}), Code::InvalidBudget),
-        (json!({"cache": "c", "query": "", "budget": CANARY}), Code::InvalidBudget),
-        (json!({"cache": "c", "query": "", "budget": 1e30}), Code::InvalidBudget),
-        (json!({"cache": null, "query": "", "budget": 1}), Code::CacheMissing),
+        (json!({"cache": CANARY, "budget": 1}), CacheFailure::InvalidQuery),
+        (json!({"cache": 1, "query": [CANARY], "budget": -1}), CacheFailure::InvalidQuery),
+        (json!({"cache": "c", "query": "", "budget": -1}), CacheFailure::InvalidBudget),
+        (json!({"cache": "c", "query": "", "budget": 1.5}), CacheFailure::InvalidBudget),
+        (json!({"cache": "c", "query": "", "budget": CANARY}), CacheFailure::InvalidBudget),
+        (json!({"cache": "c", "query": "", "budget": 1e30}), CacheFailure::InvalidBudget),
+        (json!({"cache": null, "query": "", "budget": 1}), CacheFailure::CacheMissing),
     ] {
         assert_eq!(house.call("context.resolve", &args).await, mistake(code), "{args}");
     }
-    for (name, code) in [("context.resolve", Code::InvalidQuery), ("context.list_caches", Code::InvalidQuery)] {
+    for (name, code) in
+        [("context.resolve", CacheFailure::InvalidQuery), ("context.list_caches", CacheFailure::InvalidQuery)]
+    {
         assert_eq!(house.call(name, &json!([CANARY])).await, error(&code.into()), "{name}");
     }
 }
@@ -245,7 +250,7 @@ async fn what_a_policy_refuses_is_an_error_and_says_no_more() {
     settings.rate.per_client = Some(Quota { calls: 3, seconds: 3600 });
     let house = House::with(settings, &[]).await;
     assert_eq!(names(&house.ask("initialize", &Value::Null).await), TOOLS);
-    let refused = error(&Code::InternalError.into());
+    let refused = error(&CacheFailure::Internal.into());
     let args = json!({"cache": "c", "query": "", "budget": 1});
     assert_eq!(house.call("context.resolve", &args).await, refused, "a person has not approved it");
     assert_eq!(house.call("context.list_caches", &json!({})).await, told(r#"{"nth":0}"#));

@@ -10,8 +10,8 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::{HeaderMap, StatusCode};
 use mainstay_core::{Caller, Error, Scope};
 use mainstay_engine::Engine;
 use mainstay_engine::oauth::{Authority, Identity, Verdict};
@@ -21,7 +21,7 @@ use super::external::Verifier;
 use crate::connection::{Connection, Peer};
 use crate::headers::single;
 use crate::settings::origin;
-use crate::{AuthSettings, Lacking, Route, ServerSettings, StartError};
+use crate::{AuthSettings, Route, ServerSettings, StartError};
 
 /// What the routes know of authentication.
 #[derive(Clone)]
@@ -151,15 +151,10 @@ impl Doors {
         (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, self.challenge(error))], Json(body)).into_response()
     }
 
-    /// A refusal for want of a scope says, like every other, where a token is to be had.
-    fn complete(&self, mut response: Response) -> Response {
-        let lacks = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
-        if let Some(error) = lacks.and_then(|value| value.strip_prefix("Bearer error=\"insufficient_scope\""))
-            && let Ok(whole) = HeaderValue::try_from(self.challenge(&format!("error=\"insufficient_scope\"{error}")))
-        {
-            response.headers_mut().insert(WWW_AUTHENTICATE, whole);
-        }
-        response
+    /// RFC 6750: the request needs a token with this scope, and RFC 9728 says where to get one.
+    fn insufficient_scope(&self, scope: Scope, response: Response) -> Response {
+        let error = format!("error=\"insufficient_scope\", scope=\"{}\"", scope.as_str());
+        (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, self.challenge(&error))], response).into_response()
     }
 }
 
@@ -202,8 +197,14 @@ pub(crate) async fn identify(State(doors): State<Doors>, mut request: Request, n
         Ok(caller) => Arc::new(caller),
         Err(stranger) => return doors.refuse(stranger, peer.address),
     };
-    request.extensions_mut().insert(Connection { caller, lane: peer.lane });
-    doors.complete(next.run(request).await)
+    let connection = Connection::new(caller, peer.lane);
+    request.extensions_mut().insert(connection.clone());
+    let response = next.run(request).await;
+    match connection.missing_scope.scope() {
+        // The status of a stream is sent before its call has an outcome.
+        Some(scope) if !is_stream(&response) => doors.insufficient_scope(scope, response),
+        Some(_) | None => response,
+    }
 }
 
 /// The token of the one Authorization header. A token in the URL is not looked at.
@@ -213,26 +214,6 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Stranger> {
     match value.split_once(' ') {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => Ok(Some(token.trim())),
         Some(_) | None => Err(refused("it is no Bearer token")),
-    }
-}
-
-/// What HTTP says of a call that was refused because the token lacks a scope: the client may ask for a token with more.
-pub(crate) fn insufficient_scope(error: &Error) -> Option<(StatusCode, [(HeaderName, String); 1])> {
-    let scope = error.data.as_deref()?.get("required_scope")?.as_str()?;
-    Some((StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, lacks(scope))]))
-}
-
-/// The challenge that names the scope a token with more would have.
-pub(crate) fn lacks(scope: &str) -> String {
-    format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"")
-}
-
-/// The response to a call; if the call was refused for want of a scope, its status and headers say so, too.
-pub(crate) fn with_scope_said(lacking: &Lacking, response: Response) -> Response {
-    match lacking.error().and_then(insufficient_scope) {
-        // The status of a stream is sent before its call has come to anything.
-        Some((status, challenge)) if !is_stream(&response) => (status, challenge, response).into_response(),
-        Some(_) | None => response,
     }
 }
 

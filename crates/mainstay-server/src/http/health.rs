@@ -7,7 +7,6 @@ use http::{StatusCode, header};
 use mainstay_engine::Engine;
 use serde_json::json;
 
-use super::auth::insufficient_scope;
 use crate::connection::Connection;
 
 pub(crate) async fn health(State(engine): State<Engine>) -> Response {
@@ -25,11 +24,8 @@ pub(crate) async fn health(State(engine): State<Engine>) -> Response {
 /// For those who may read: it tells what is called here, and how often.
 pub(crate) async fn metrics(State(engine): State<Engine>, Extension(connection): Extension<Connection>) -> Response {
     if let Err(error) = engine.admit_reader(&connection.caller) {
-        let body = Json(json!({"error": error.public}));
-        return match insufficient_scope(&error) {
-            Some((status, challenge)) => (status, challenge, body).into_response(),
-            None => (StatusCode::FORBIDDEN, body).into_response(),
-        };
+        connection.missing_scope.note(&error);
+        return (StatusCode::FORBIDDEN, Json(json!({"error": error.public}))).into_response();
     }
     match engine.render_metrics() {
         Ok(text) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)

@@ -15,9 +15,9 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use super::auth::{self, Doors};
 use super::body;
+use crate::ServerSettings;
 use crate::connection::Connection;
 use crate::mcp::{CALLER, Handler, Kept, Plain, Sessions, Shared};
-use crate::{Lacking, ServerSettings};
 
 const SESSION: &str = "mcp-session-id";
 
@@ -48,15 +48,13 @@ impl Endpoint {
         Self { shared, service, sessions, message_bytes: settings.message_bytes, doors }
     }
 
-    async fn answer(&self, mut request: Request) -> Response {
-        let lacking = Lacking::default();
-        request.extensions_mut().insert(lacking.clone());
+    async fn answer(&self, request: Request) -> Response {
         let token = auth::bearer(request.headers()).ok().flatten().map(str::to_owned);
-        let response = auth::with_scope_said(&lacking, self.serve(request, &lacking).await);
+        let response = self.serve(request).await;
         self.doors.for_as_long_as(token, response)
     }
 
-    async fn serve(&self, request: Request, lacking: &Lacking) -> Response {
+    async fn serve(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
         if parts.method == Method::DELETE
@@ -74,7 +72,7 @@ impl Endpoint {
         if let Some(connection) = parts.extensions.get::<Connection>()
             && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes)
         {
-            return match plain.answer(&self.shared, lacking).await {
+            return match plain.answer(&self.shared).await {
                 Ok(body) => body::json(StatusCode::OK, body),
                 Err(error) => {
                     tracing::error!(%error, "a reply cannot be written");

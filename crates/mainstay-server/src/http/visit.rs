@@ -3,14 +3,12 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::RETRY_AFTER;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mainstay_core::{CancellationToken, Error, Result, new_id};
+use mainstay_core::{CancellationToken, Error, Reason, Result, new_id};
 use mainstay_wire::agents::Fault;
-use serde_json::json;
 
-use super::auth::lacks;
 use crate::agents::Visit;
 use crate::connection::Connection;
 use crate::headers::single;
@@ -48,7 +46,7 @@ pub(super) fn visit(
 fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
     single(headers, name).map_err(|_| {
         Error::invalid(format!("The header {name} came twice or is not readable."))
-            .with_data(json!({"field": name.as_str()}))
+            .with_reason(Reason::Field { field: name.as_str().into(), reason: None })
     })
 }
 
@@ -66,16 +64,13 @@ pub(super) fn put_session(response: &mut Response, session: &str) {
     put(response, SESSION, session);
 }
 
-/// What HTTP says of a failure besides its body: when to come back, or what a token would have to allow.
+/// Tells in headers when to retry, where a limit was exceeded.
 pub(super) fn explain(response: &mut Response, fault: &Fault) {
-    if let Some(left) = fault.allowance() {
+    if let Some(left) = &fault.quota {
         put(response, RETRY_AFTER, &left.retry_after.to_string());
         put(response, HeaderName::from_static("x-ratelimit-limit"), &left.limit.to_string());
         put(response, HeaderName::from_static("x-ratelimit-remaining"), &left.remaining.to_string());
         put(response, HeaderName::from_static("x-ratelimit-reset"), &left.reset.to_string());
-    }
-    if let Some(scope) = fault.required_scope() {
-        put(response, WWW_AUTHENTICATE, &lacks(scope));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use mainstay_core::{Answer, AnswerAction, Answers, Asked, Caller, Error, Question, Result, new_id};
+use mainstay_core::{Answer, AnswerAction, Answers, Caller, Error, OpenQuestions, Question, Result, new_id};
 use mainstay_engine::{CONSENT_KEY, Engine};
 use rmcp::model::{
     ElicitRequest, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult, InputResponses,
@@ -90,7 +90,7 @@ impl Sealer {
         &self,
         engine: &Engine,
         request: &Request<'_>,
-        asked: Asked,
+        asked: OpenQuestions,
         before: &Answers,
     ) -> Result<InputRequiredResult> {
         let carried = Carried {

@@ -3,9 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
-    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reply, ResourceInfo,
-    ResourceLink, ResourceTemplate, Role, ToolInfo,
+    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
+    ResourceInfo, ResourceLink, ResourceTemplate, Role, ToolInfo,
 };
+use mainstay_wire::reason;
 use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
 use serde_json::json;
 
@@ -173,7 +174,10 @@ pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
         | Kind::Internal => {
             let mut result = CallToolResult::error(vec![ContentBlock::text(error.public)]);
             let mut meta = wire::MetaObject::new();
-            meta.0.insert("io.mainstay/error".into(), json!({"kind": error.kind.as_str(), "data": error.data}));
+            meta.0.insert(
+                "io.mainstay/error".into(),
+                json!({"kind": error.kind.as_str(), "data": error.reason.as_deref().map(reason)}),
+            );
             result.meta = Some(meta);
             Ok(result)
         }
@@ -181,13 +185,13 @@ pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
 }
 
 fn asks_capability(error: &Error) -> bool {
-    error.data.as_deref().is_some_and(|data| data.get("requiredCapabilities").is_some())
+    matches!(error.reason.as_deref(), Some(Reason::MissingCapabilities(_)))
 }
 
 /// The standard's code table.
 pub(crate) fn protocol_error(error: Error) -> ErrorData {
     let asks_capability = asks_capability(&error);
-    let data = error.data.map(|data| *data);
+    let data = error.reason.as_deref().map(reason);
     match error.kind {
         Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {
             ErrorData::invalid_params(error.public, data)

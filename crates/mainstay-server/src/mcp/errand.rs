@@ -9,7 +9,6 @@ use rmcp::model::{
 };
 use serde_json::Value;
 
-use crate::Lacking;
 use crate::connection::Connection;
 
 use super::sink::Era;
@@ -24,7 +23,6 @@ pub(crate) struct Visit {
     pub(crate) cancel: CancellationToken,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) era: Era,
-    pub(crate) lacking: Lacking,
 }
 
 /// What they come for. It may ask before it answers.
@@ -74,7 +72,7 @@ impl Visit {
 /// Takes a call down the road, with the answers the client brought and the questions it leaves open.
 pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -> Result<Arrival, ErrorData> {
     let may_become_task = visit.may_become_task(shared, &errand.target)?;
-    let (connection, lacking) = (visit.connection.clone(), visit.lacking.clone());
+    let connection = visit.connection.clone();
     let target = errand.target.label().to_owned();
     let request =
         answers::Request { caller: &connection.caller, method: errand.method, target: &target, args: &errand.args };
@@ -93,10 +91,10 @@ pub(crate) async fn travel(shared: &Arc<Shared>, visit: Visit, errand: Errand) -
     match result {
         Ok(outcome) => Ok(Arrival::Outcome(outcome, id)),
         Err(mut error) => {
-            lacking.note(&error);
-            match error.asked.take() {
+            connection.missing_scope.note(&error);
+            match error.take_questions() {
                 Some(asked) => {
-                    let asking = shared.sealer.ask(&shared.engine, &request, *asked, &given).await;
+                    let asking = shared.sealer.ask(&shared.engine, &request, asked, &given).await;
                     Ok(Arrival::Asks(asking.map_err(encode::protocol_error)?))
                 }
                 None => Ok(Arrival::Error(error, id)),

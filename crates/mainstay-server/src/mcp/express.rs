@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::Lacking;
 use crate::connection::Connection;
 use crate::headers::single;
 
@@ -161,13 +160,13 @@ impl Plain {
     }
 
     /// Makes the call and writes the response.
-    pub(crate) async fn answer(self, shared: &Arc<Shared>, lacking: &Lacking) -> std::io::Result<Vec<u8>> {
+    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
         let Self { id, era, call, connection } = self;
         let name = call.request_id.clone();
         let result = match shared.engine.call(call, &connection.lane).await {
             Ok(outcome) => tool_result(outcome),
             Err(error) => {
-                lacking.note(&error);
+                connection.missing_scope.note(&error);
                 encode::tool_error(error, era)
             }
         };

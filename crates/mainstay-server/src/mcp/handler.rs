@@ -19,7 +19,6 @@ use rmcp::service::{NotificationContext, RequestContext, RoleServer, Subscriptio
 use serde_json::Value;
 use tokio_util::sync::DropGuard;
 
-use crate::Lacking;
 use crate::connection::Connection;
 use crate::headers::single;
 
@@ -76,11 +75,6 @@ impl Handler {
         context.extensions.get::<http::request::Parts>()
     }
 
-    /// Where word is left that the token lacks a scope; nobody reads it on stdio.
-    fn lacking(context: &Context) -> Lacking {
-        Self::parts(context).and_then(|parts| parts.extensions.get::<Lacking>()).cloned().unwrap_or_default()
-    }
-
     fn connection(&self, context: &Context) -> Result<Connection, ErrorData> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Connection>()).cloned();
         let from_pipe = self.piped.as_ref().map(|piped| piped.connection.clone());
@@ -91,7 +85,7 @@ impl Handler {
     fn reader(&self, context: &Context) -> Result<Connection, ErrorData> {
         let connection = self.connection(context)?;
         self.shared.engine.admit_reader(&connection.caller).map_err(|error| {
-            Self::lacking(context).note(&error);
+            connection.missing_scope.note(&error);
             encode::protocol_error(error)
         })?;
         Ok(connection)
@@ -135,7 +129,6 @@ impl Handler {
             cancel: context.ct.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             era,
-            lacking: Self::lacking(context),
         })
     }
 }

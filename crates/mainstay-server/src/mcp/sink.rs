@@ -1,14 +1,14 @@
 //! The way back to the client while a call runs.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use mainstay_core::{Answer, Asked, BoxFuture, Error, Kind, Level, Note, Question, Result, Sink};
+use mainstay_core::{Answer, BoxFuture, Error, Kind, Level, Note, OpenQuestions, Question, Reason, Result, Sink};
 use rmcp::model::{
     ClientCapabilities, CreateMessageRequest, ElicitRequest, GetExtensions, ListRootsRequest, LoggingLevel,
     LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
 };
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
-use serde_json::{Value, json};
 
 use super::answers::{elicitation, read_answer};
 
@@ -100,7 +100,7 @@ impl Sink for PeerSink {
         })
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Box::pin(async move {
             able(&self.capabilities, &asked)?;
             if self.era == Era::Stateless {
@@ -116,8 +116,8 @@ impl Sink for PeerSink {
 }
 
 /// A client is never asked what it did not say it can answer.
-pub(crate) fn able(has: &ClientCapabilities, asked: &Asked) -> Result<()> {
-    let mut missing = serde_json::Map::new();
+pub(crate) fn able(has: &ClientCapabilities, asked: &OpenQuestions) -> Result<()> {
+    let mut missing = BTreeSet::new();
     for (_, question) in &asked.questions {
         let (needed, there) = match question {
             Question::Form { .. } => {
@@ -128,15 +128,15 @@ pub(crate) fn able(has: &ClientCapabilities, asked: &Asked) -> Result<()> {
             Question::Roots => ("roots", has.roots.is_some()),
         };
         if !there {
-            missing.insert(needed.into(), json!({}));
+            missing.insert(needed.to_owned());
         }
     }
     if missing.is_empty() {
         return Ok(());
     }
-    let names: Vec<_> = missing.keys().map(String::as_str).collect();
-    let line = format!("This call has a question for the client, which does not offer {}.", names.join(", "));
-    Err(Error::new(Kind::Unsupported, line).with_data(json!({ "requiredCapabilities": Value::Object(missing) })))
+    let missing: Vec<String> = missing.into_iter().collect();
+    let line = format!("This call has a question for the client, which does not offer {}.", missing.join(", "));
+    Err(Error::new(Kind::Unsupported, line).with_reason(Reason::MissingCapabilities(missing)))
 }
 
 fn unanswered(error: ServiceError) -> Error {

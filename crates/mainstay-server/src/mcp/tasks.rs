@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use dashmap::DashMap;
 use futures::FutureExt;
 use mainstay_core::{
-    Answer, Asked, BoxFuture, Call, CancellationToken, Error, Kind, Note, Outcome, Principal, Result, Sink,
+    Answer, BoxFuture, Call, CancellationToken, Error, Kind, Note, OpenQuestions, Outcome, Principal, Result, Sink,
 };
 use rmcp::model::{CallToolResult, ClientCapabilities, CreateTaskResult, ErrorData};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
@@ -193,7 +193,7 @@ impl Sink for Switch {
         })
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Box::pin(async move {
             self.step_from_direct(Stage::Asking);
             let Some(task) = self.task() else { return self.direct.ask(asked).await };

@@ -1,6 +1,6 @@
 //! Output on its way to the caller, piece by piece.
 
-use mainstay_core::{Answer, Asked, BoxFuture, Note, Quiet, Result, Sink};
+use mainstay_core::{Answer, BoxFuture, Note, OpenQuestions, Quiet, Result, Sink};
 use mainstay_wire::{Id, mira};
 use tokio::sync::{Mutex, mpsc};
 
@@ -32,7 +32,7 @@ impl Sink for Chunks {
         })
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Quiet.ask(asked)
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::lines::{AHEAD, CUT_OFF, Output, each_line};
 use crate::connection::Connection;
 use crate::mcp::{Handler, Piped, Plain, Shared};
-use crate::{About, Lacking, StartError};
+use crate::{About, StartError};
 
 /// Serves whoever started this process, until the end of input or until `stop`.
 pub(super) async fn serve(
@@ -192,7 +192,7 @@ impl Counter {
     fn serve(&self, plain: Plain, to_client: &Output, open: &Arc<Open>) -> bool {
         let _runtime = self.runtime.enter();
         let (shared, id, cancel) = (self.shared.clone(), plain.id().clone(), plain.cancel().clone());
-        let mut call = Box::pin(async move { plain.answer(&shared, &Lacking::default()).await });
+        let mut call = Box::pin(async move { plain.answer(&shared).await });
         match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.say(reply)),
             Poll::Pending => {

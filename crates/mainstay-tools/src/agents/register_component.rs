@@ -1,10 +1,10 @@
 //! `register_component`: whose something is.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Spelling, Tool};
 use mainstay_store::{NewComponent, Registration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Desk;
 use super::types::dry_run::{Answer, intent};
@@ -81,7 +81,8 @@ fn taken(name: &str, owner: &str) -> Error {
         "The component {name:?} belongs to {owner:?} and is active. {owner:?} has to register it as inactive or \
          deprecated first; or ask for it with request_collaboration."
     );
-    Error::new(Kind::Conflict, told).with_data(json!({ "component": name, "owner": owner }))
+    Error::new(Kind::Conflict, told)
+        .with_reason(Reason::ComponentOwned { component: name.to_owned(), owner: owner.to_owned() })
 }
 
 #[cfg(test)]

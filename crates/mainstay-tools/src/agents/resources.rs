@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceTemplate, Resources, Result,
+    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceTemplate, Resources, Result,
 };
 use mainstay_sandbox::{Spot, Workspace, leads_outside};
 use mainstay_store::Store;
@@ -96,7 +96,7 @@ impl Shelf {
             let bytes = bytes.ok_or_else(|| {
                 let told =
                     format!("{uri} is larger than {most} bytes (files.read_bytes); read it in parts with files_read.");
-                Error::new(Kind::TooLarge, told).with_data(json!({ "uri": uri }))
+                Error::new(Kind::TooLarge, told).with_reason(Reason::uri(&uri))
             })?;
             let (usual, body) = match String::from_utf8(bytes) {
                 Ok(text) => ("text/plain", Body::Text(text)),
@@ -123,13 +123,13 @@ fn refusal(error: Error, uri: &str) -> Error {
     } else if error.kind == Kind::Denied {
         ("Access denied: Protected path", "protected_path")
     } else {
-        return error.with_data(json!({ "uri": uri }));
+        return error.with_reason(Reason::uri(uri));
     };
-    Error::denied(told).with_data(json!({ "uri": uri, "reason": reason }))
+    Error::denied(told).with_reason(Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) })
 }
 
 fn missing(uri: &str) -> Error {
-    Error::not_found(format!("There is no resource {uri:?}.")).with_data(json!({ "uri": uri }))
+    Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))
 }
 
 fn mime(path: &str) -> Option<&'static str> {
@@ -228,7 +228,7 @@ mod tests {
         ];
         assert_eq!(listed, expected.map(|(uri, name)| (uri.to_owned(), name.to_owned())));
         let missing = read(&team, README).await.unwrap_err();
-        assert_eq!((missing.kind, missing.data.unwrap()["uri"].clone()), (Kind::NotFound, json!(README)));
+        assert_eq!((missing.kind, *missing.reason.unwrap()), (Kind::NotFound, Reason::uri(README)));
     }
 
     #[tokio::test]
@@ -272,7 +272,10 @@ mod tests {
         ] {
             let refused = read(&team, uri).await.unwrap_err();
             assert_eq!((refused.kind, refused.public.as_ref()), (Kind::Denied, told), "{uri}");
-            assert_eq!(*refused.data.unwrap(), json!({"uri": uri, "reason": reason}));
+            assert_eq!(
+                *refused.reason.unwrap(),
+                Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) }
+            );
         }
     }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceTemplate, Resources, Result,
+    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceTemplate, Resources, Result,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use serde_json::json;
 
 use super::cache_root::Caches;
 use super::watcher::Vigil;
@@ -49,7 +48,7 @@ fn parts(uri: &str) -> Option<(String, String)> {
 }
 
 fn missing(uri: &str) -> Error {
-    Error::not_found(format!("There is no resource {uri:?}.")).with_data(json!({ "uri": uri }))
+    Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))
 }
 
 /// Those that are finished and whole enough to be opened; the others are left out.
@@ -116,7 +115,7 @@ impl Resources for Shelf {
             let content = content.await.map_err(absent)?;
             if content.len() as u64 > self.most {
                 let told = format!("{uri} has more than {} bytes, which is the most (context.reply_bytes).", self.most);
-                return Err(Error::new(Kind::TooLarge, told).with_data(json!({ "uri": uri })));
+                return Err(Error::new(Kind::TooLarge, told).with_reason(Reason::uri(uri)));
             }
             Ok(vec![Contents { uri: uri.to_owned(), mime: Some(MARKDOWN.into()), body: Body::Text(content) }])
         })

@@ -146,7 +146,7 @@ impl Listener for Streaming<'_> {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use mainstay_core::{Answer, Asked, Call, Caller, Kind, Quiet, Scopes, Sink, SystemClock};
+    use mainstay_core::{Answer, Call, Caller, Kind, OpenQuestions, Quiet, Scopes, Sink, SystemClock};
     use mainstay_sandbox::exec::ExecSettings;
     use mainstay_sandbox::{FilesSettings, Workspace};
     use serde_json::json;
@@ -196,7 +196,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_wrong_is_named() {
-        let field = async |args| run(args).await.unwrap_err().data.unwrap()["field"].as_str().unwrap().to_owned();
+        let field = async |args| run(args).await.unwrap_err().field_name().unwrap().to_owned();
         assert_eq!(field(json!({"command": "no-such-program"})).await, "command");
         assert_eq!(field(json!({"command": "true", "env": {"LD_PRELOAD": "x"}})).await, "env");
         assert_eq!(field(json!({"command": "true", "cwd": "missing"})).await, "cwd");
@@ -222,7 +222,7 @@ mod tests {
             Box::pin(std::future::ready(()))
         }
 
-        fn ask(&self, asked: Asked) -> BoxFuture<'_, Result<Vec<Answer>>> {
+        fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
             Quiet.ask(asked)
         }
     }

@@ -84,9 +84,7 @@ fn weigh(args: &Value) -> Effect {
 /// Says which of the changes it was.
 fn numbered(mut error: Error, number: usize) -> Error {
     error.public = format!("changes/{number}: {}", error.public).into();
-    if let Some(field) = error.data.as_mut().and_then(|data| data.get_mut("field")) {
-        *field = format!("changes/{number}/{}", field.as_str().unwrap_or_default()).into();
-    }
+    error.rename_field(|field| format!("changes/{number}/{field}"));
     error
 }
 

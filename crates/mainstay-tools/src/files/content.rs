@@ -60,7 +60,7 @@ mod tests {
     #[test]
     fn both_neither_and_bad_base64_are_refused_by_field() {
         let text = |text: &str| Some(text.to_owned());
-        let field = |result: Result<Vec<u8>>| result.unwrap_err().data.unwrap()["field"].as_str().unwrap().to_owned();
+        let field = |result: Result<Vec<u8>>| result.unwrap_err().field_name().unwrap().to_owned();
         assert_eq!(field(bytes(text("a"), text("YQ=="), Encoding::Utf8)), "content");
         assert_eq!(field(bytes(None, None, Encoding::Utf8)), "content");
         assert_eq!(field(bytes(None, text("Y!=="), Encoding::Utf8)), "content_base64");

@@ -95,7 +95,7 @@ impl Tool for Edit {
 
 #[cfg(test)]
 mod tests {
-    use mainstay_core::Kind;
+    use mainstay_core::{Kind, Reason};
     use serde_json::{Value, json};
 
     use super::*;
@@ -152,7 +152,8 @@ mod tests {
         let sample = Sample::with(&[("x", "a")]);
         let args = |etag: String| json!({"path": "x", "etag": etag, "edits": [{"old": "a", "new": "b"}]});
         let error = call(Edit(sample.desk()), args("0".into())).await.unwrap_err();
-        assert_eq!((error.kind, &error.data.unwrap()["etag"]), (Kind::Conflict, &json!(etag_of(b"a"))));
+        let mismatch = Reason::EtagMismatch { path: "x".into(), etag: etag_of(b"a") };
+        assert_eq!((error.kind, *error.reason.unwrap()), (Kind::Conflict, mismatch));
         call(Edit(sample.desk()), args(etag_of(b"a"))).await.unwrap();
     }
 

@@ -402,7 +402,7 @@ mod tests {
     #[test]
     fn a_search_that_takes_too_much_is_given_up() {
         let error = patched_within(1_000, &"a\n".repeat(900), "@@ -1 +1 @@\n-b\n+c\n").unwrap_err();
-        assert_eq!(error.data.as_ref().unwrap()["field"], "patch");
+        assert_eq!(error.field_name(), Some("patch"));
         assert!(error.public.contains("too many comparisons"), "{error}");
     }
 }

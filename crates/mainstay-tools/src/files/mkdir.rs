@@ -1,10 +1,9 @@
 //! `files_mkdir`: a directory is to be there.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::Desk;
 use super::asked::Asked;
@@ -36,7 +35,7 @@ impl Change {
             Some(EntryKind::File | EntryKind::Symlink | EntryKind::Other) => {
                 let path = &plan.items[at].path;
                 Err(Error::new(Kind::Conflict, format!("{path} exists already and is not a directory."))
-                    .with_data(json!({ "path": path })))
+                    .with_reason(Reason::path(path)))
             }
         }
     }
@@ -82,6 +81,8 @@ impl Tool for Mkdir {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::files::sample::Sample;
     use crate::files::trial::{call, rehearsed};

@@ -110,7 +110,7 @@ mod tests {
         for (of, cursor, count) in
             [(Of::List, cursor.as_str(), 2), (Of::Grep, cursor.as_str(), 1), (Of::Grep, "", 1), (Of::Grep, "€", 1)]
         {
-            assert_eq!(decode(of, cursor, count).unwrap_err().data.unwrap()["field"], "cursor");
+            assert_eq!(decode(of, cursor, count).unwrap_err().field_name().unwrap(), "cursor");
         }
     }
 

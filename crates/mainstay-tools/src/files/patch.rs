@@ -1,10 +1,10 @@
 //! `files_patch`: a unified diff, applied to all its files or to none.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool};
 use mainstay_sandbox::{Expect, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::hunks::{self, Moved};
 use super::outcome::{Report, Shown};
@@ -100,7 +100,7 @@ impl FilePatch {
         let at = plan.item("patch", path, Meant::Target)?;
         if plan.kind(at).is_some() {
             return Err(Error::new(Kind::Conflict, format!("{path} exists already, and the patch makes it anew."))
-                .with_data(json!({ "path": path })));
+                .with_reason(Reason::path(path)));
         }
         let (content, _) = hunks::apply(path, Vec::new(), &self.hunks, effort)?;
         plan.put(at, Now::Bytes(content))?;
@@ -156,6 +156,8 @@ impl FilePatch {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use std::os::unix::fs::PermissionsExt as _;
 
     use serde_json::Value;

@@ -4,9 +4,8 @@
 //! A plan is a layer over the workspace. A later change of the same file sees the result of the earlier ones, so that
 //! in the end there is one step for each name, whatever was asked for it.
 
-use mainstay_core::{CancellationToken, Error, Kind, Result};
+use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
 use mainstay_sandbox::{EntryKind, Expect, Facts, OpenFile, Place, Spot, Workspace, etag_of};
-use serde_json::json;
 
 use super::memory::{MEMORY, Share};
 use super::subtree::Survey;
@@ -219,7 +218,7 @@ impl Plan {
                 Kind::Conflict,
                 format!("{path} is gone; its etag was to be {wanted}. Leave the etag out to make the file anew."),
             )
-            .with_data(json!({ "path": path })));
+            .with_reason(Reason::path(path)));
         }
         let now = self.etag(at)?;
         if now != wanted {
@@ -227,7 +226,7 @@ impl Plan {
                 Kind::Conflict,
                 format!("{path} is not what it was: its etag is {now}, not {wanted}. Read it again, then change that."),
             )
-            .with_data(json!({ "path": path, "etag": now })));
+            .with_reason(Reason::EtagMismatch { path: path.to_owned(), etag: now.clone() }));
         }
         if matches!(self.items[at].now, Now::Untouched) {
             self.items[at].expect = Expect::Etag(now);
@@ -361,11 +360,11 @@ pub(super) fn too_large(path: &str, size: u64) -> Error {
         Kind::TooLarge,
         format!("{path} has {size} bytes; files of more than {} MiB are not changed in place.", WHOLE >> 20),
     )
-    .with_data(json!({ "path": path, "size": size, "limit": WHOLE }))
+    .with_reason(Reason::FileTooLarge { path: path.to_owned(), size, limit: WHOLE })
 }
 
 pub(super) fn missing(path: &str) -> Error {
-    Error::not_found(format!("There is no {path}.")).with_data(json!({ "path": path }))
+    Error::not_found(format!("There is no {path}.")).with_reason(Reason::path(path))
 }
 
 pub(super) fn inside(field: &str, path: &str, tree: &str) -> Error {
@@ -380,9 +379,7 @@ fn twice(field: &str, path: &str) -> Error {
 
 /// The sandbox calls every path `path`; the caller may have called it otherwise.
 pub(super) fn in_field(mut error: Error, field: &str) -> Error {
-    if let Some(named) = error.data.as_mut().and_then(|data| data.get_mut("field")) {
-        *named = field.into();
-    }
+    error.rename_field(|_| field.to_owned());
     error
 }
 

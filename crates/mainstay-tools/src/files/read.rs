@@ -1,10 +1,9 @@
 //! `files_read`: the content of one file, or of a part of it.
 
-use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Told, Tool};
 use mainstay_sandbox::{OpenFile, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::text::{self, Encoding};
 use super::{Desk, blocking, facts};
@@ -172,7 +171,7 @@ fn too_large(file: &OpenFile, selected: u64, limit: u64) -> Error {
         "{selected} bytes of {shown} were asked for, and this call returns {limit} at most; \
          read it in parts with offset and length."
     );
-    Error::new(Kind::TooLarge, sentence).with_data(json!({ "size": size, "max_bytes": limit }))
+    Error::new(Kind::TooLarge, sentence).with_reason(Reason::ReadTooLarge { size, max_bytes: limit })
 }
 
 #[cfg(test)]
@@ -237,10 +236,13 @@ mod tests {
             let error = look(&desk, args).unwrap_err();
             assert_eq!(error.kind, Kind::TooLarge);
             assert!(error.public.contains("offset"), "{error}");
-            error.data.unwrap()
+            error.reason.unwrap()
         };
-        assert_eq!(*refused(&args("a")), json!({ "size": 10, "max_bytes": 8 }));
-        assert_eq!(*refused(&Args { max_bytes: Some(3), ..args("a") }), json!({ "size": 10, "max_bytes": 3 }));
+        assert_eq!(*refused(&args("a")), Reason::ReadTooLarge { size: 10, max_bytes: 8 });
+        assert_eq!(
+            *refused(&Args { max_bytes: Some(3), ..args("a") }),
+            Reason::ReadTooLarge { size: 10, max_bytes: 3 }
+        );
         refused(&Args { offset: Some(1), ..args("a") });
         assert_eq!(look(&desk, &Args { offset: Some(2), ..args("a") }).unwrap().content.unwrap(), "23456789");
     }

@@ -53,5 +53,5 @@ impl Sample {
 
 /// The argument an error is about.
 pub(crate) fn field(error: &Error) -> String {
-    error.data.as_ref().unwrap()["field"].as_str().unwrap_or_default().to_owned()
+    error.field_name().unwrap().to_owned()
 }

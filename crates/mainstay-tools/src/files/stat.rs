@@ -1,10 +1,9 @@
 //! `files_stat`: what a path is.
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Pace, Reason, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::{Desk, blocking, facts};
 
@@ -59,7 +58,7 @@ fn stat(desk: &Desk, args: &Args, wanted: &dyn Fn() -> bool) -> Result<Output> {
     let spot = desk.workspace.find(&args.path)?;
     let Some(facts) = spot.look()? else {
         let shown = spot.shown();
-        return Err(Error::not_found(format!("There is no {shown}.")).with_data(json!({ "path": shown })));
+        return Err(Error::not_found(format!("There is no {shown}.")).with_reason(Reason::path(shown)));
     };
     let tagged = args.etag && facts.kind == EntryKind::File;
     let etag = if tagged { Some(spot.open_file()?.etag_while(wanted)?) } else { None };

@@ -3,9 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use mainstay_core::{CancellationToken, Error, Kind, Result};
+use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
 use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Place, Staging, Step};
-use serde_json::json;
 
 use super::plan::alive;
 
@@ -107,7 +106,7 @@ pub(super) fn refuse_roots(directory: &Dir) -> Result<()> {
 
 fn protected(path: &str) -> Error {
     Error::denied(format!("{path} is protected, and so is the directory it lies in from this change."))
-        .with_data(json!({ "path": path }))
+        .with_reason(Reason::path(path))
 }
 
 /// What is to be copied has to be within bounds.

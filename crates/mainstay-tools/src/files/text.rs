@@ -118,7 +118,7 @@ mod tests {
         let bytes = "aä€".as_bytes();
         for (from, to) in [(2, 6), (3, 4), (4, 6), (5, 6)] {
             let error = part(bytes[from..to].to_vec(), from as u64, to == 6, "f").unwrap_err();
-            assert_eq!(error.data.unwrap()["field"], "offset", "{from}..{to}");
+            assert_eq!(error.field_name().unwrap(), "offset", "{from}..{to}");
         }
     }
 

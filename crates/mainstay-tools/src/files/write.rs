@@ -1,9 +1,8 @@
 //! `files_write`: a file is to hold this.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 use super::Desk;
 use super::asked::Asked;
@@ -86,7 +85,7 @@ impl Plan {
             Some(directory) => Err(Error::not_found(format!(
                 "There is no directory {directory}; set mkdirs to have it made, or make it with files_mkdir."
             ))
-            .with_data(json!({ "path": directory }))),
+            .with_reason(Reason::path(directory))),
             None => Ok(()),
         }
     }
@@ -95,7 +94,7 @@ impl Plan {
 /// Something is there that was not to be replaced.
 pub(super) fn exists(way_out: &str, path: &str) -> Error {
     Error::new(Kind::Conflict, format!("{path} exists already; set {way_out}, or give its etag, to replace it."))
-        .with_data(json!({ "path": path }))
+        .with_reason(Reason::path(path))
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -153,6 +152,8 @@ impl Tool for Write {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use std::os::unix::fs::PermissionsExt as _;
 
     use mainstay_sandbox::etag_of;
@@ -202,7 +203,7 @@ mod tests {
         let wrong = json!({"path": "x", "content": "new", "overwrite": true, "etag": "0"});
         let error = write(&sample, wrong).await.unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
-        assert_eq!(error.data.unwrap()["etag"], etag_of(b"old"));
+        assert!(matches!(*error.reason.unwrap(), Reason::EtagMismatch { etag, .. } if etag == etag_of(b"old")));
         write(&sample, json!({"path": "x", "content": "new", "etag": etag_of(b"old")})).await.unwrap();
         assert_eq!(content(&sample, "x"), b"new");
     }

@@ -204,7 +204,7 @@ async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
                         if !refused && !no_cache {
                             wrong.push(format!("{tool} {args}: {:?} {error} {:?}", error.kind, error.detail));
                         }
-                        let public = format!("{} {:?}", error.public, error.data);
+                        let public = format!("{} {:?}", error.public, error.reason);
                         if public.contains(SECRET) {
                             wrong.push(format!("{tool} {args}: the refusal leaks: {public}"));
                         }

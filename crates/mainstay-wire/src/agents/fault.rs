@@ -1,11 +1,12 @@
 //! From reasons to the contract's ten codes, and to the status each has over HTTP.
 
 use jiff::Timestamp;
-use mainstay_core::{Error, Kind, Reply};
+use mainstay_core::{Error, Kind, Reason, Reply};
 use serde_json::{Value, json};
 
 use crate::content::texts;
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
+use crate::reason;
 
 const SERVER_ERROR: i32 = -32000;
 const UNAUTHORIZED: i32 = -32001;
@@ -21,14 +22,17 @@ pub struct Fault {
     pub status: u16,
     pub message: String,
     pub data: Option<Value>,
+    /// Where a quota is used up.
+    pub quota: Option<Box<QuotaStatus>>,
 }
 
-/// What is left of a client's share, for the headers that tell of it.
+/// What is left of a client's quota; the same numbers are in the error's data and in the HTTP headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Allowance {
+pub struct QuotaStatus {
+    /// In seconds.
     pub retry_after: u64,
-    pub limit: u64,
-    pub remaining: u64,
+    pub limit: u32,
+    pub remaining: u32,
     /// In seconds of Unix time.
     pub reset: i64,
 }
@@ -64,22 +68,26 @@ const fn status(code: i32) -> u16 {
 
 impl Fault {
     fn new(code: i32, message: impl Into<String>, data: Option<Value>) -> Self {
-        Self { code, status: status(code), message: message.into(), data }
+        Self { code, status: status(code), message: message.into(), data, quota: None }
     }
 
     /// The private detail stays behind; what the error carries for programs goes along.
     pub fn of(error: &Error) -> Self {
         let (code, title) = numbered(error.kind);
-        Self::new(code, titled(title, &error.public), error.data.as_deref().cloned())
+        Self::new(code, titled(title, &error.public), error.reason.as_deref().map(reason))
     }
 
     /// The same for an error that says when to come back or whom to ask, as the contract words these.
     pub fn called(error: &Error, operation: &str, now: Timestamp) -> Self {
         let (code, title) = numbered(error.kind);
-        match (error.kind, error.data.as_deref()) {
-            (Kind::RateLimited, Some(data)) => Self::new(code, title, Some(allowance(data, now))),
-            (Kind::ConsentRequired, Some(data)) => {
-                Self::new(code, format!("{title} for {operation}"), Some(data.clone()))
+        match error.reason.as_deref() {
+            Some(Reason::RateLimited { limit, retry_after }) => {
+                let reset = now.as_second().saturating_add_unsigned(*retry_after);
+                let quota = QuotaStatus { retry_after: *retry_after, limit: *limit, remaining: 0, reset };
+                Self { quota: Some(Box::new(quota)), ..Self::new(code, title, Some(quota.to_json())) }
+            }
+            Some(consent @ Reason::ConsentNeeded { .. }) => {
+                Self::new(code, format!("{title} for {operation}"), Some(reason(consent)))
             }
             _ => Self::of(error),
         }
@@ -127,19 +135,15 @@ impl Fault {
     pub const fn is_anonymous(&self) -> bool {
         self.code == RATE_LIMITED
     }
+}
 
-    /// The scope that a token with more would have.
-    pub fn required_scope(&self) -> Option<&str> {
-        self.data.as_ref()?.get("required_scope")?.as_str()
-    }
-
-    pub fn allowance(&self) -> Option<Allowance> {
-        let data = self.data.as_ref().filter(|_| self.code == RATE_LIMITED)?;
-        Some(Allowance {
-            retry_after: data["retry_after"].as_u64()?,
-            limit: data["limit"].as_u64()?,
-            remaining: data["remaining"].as_u64()?,
-            reset: data["reset"].as_i64()?,
+impl QuotaStatus {
+    fn to_json(self) -> Value {
+        json!({
+            "retry_after": self.retry_after,
+            "limit": self.limit,
+            "remaining": self.remaining,
+            "reset": self.reset,
         })
     }
 }
@@ -147,16 +151,6 @@ impl Fault {
 /// `Title: what happened`, unless what happened begins with the title.
 fn titled(title: &str, text: &str) -> String {
     if text.starts_with(title) { text.to_owned() } else { format!("{title}: {text}") }
-}
-
-fn allowance(data: &Value, now: Timestamp) -> Value {
-    let retry_after = data["retry_after"].as_i64().unwrap_or(1);
-    json!({
-        "retry_after": retry_after,
-        "limit": data["limit"],
-        "remaining": data["remaining"],
-        "reset": now.as_second().saturating_add(retry_after),
-    })
 }
 
 #[cfg(test)]
@@ -191,7 +185,9 @@ mod tests {
     #[test]
     fn what_an_error_carries_for_programs_goes_along() {
         let data = json!({"uri": "file://../../etc/passwd", "reason": "path_traversal_attempt"});
-        let error = Error::denied("Access denied: Path outside project directory").with_data(data.clone());
+        let reason = Some("path_traversal_attempt".into());
+        let error = Error::denied("Access denied: Path outside project directory")
+            .with_reason(Reason::Resource { uri: "file://../../etc/passwd".into(), reason });
         let expected =
             json!({"code": -32004, "message": "Access denied: Path outside project directory", "data": data});
         assert_eq!(Fault::called(&error, "resources/read", Timestamp::UNIX_EPOCH).to_json(), expected);
@@ -201,21 +197,27 @@ mod tests {
     #[test]
     fn a_limit_and_a_consent_are_told_in_the_contracts_words() {
         let now = Timestamp::from_second(1_758_202_648).unwrap();
-        let carried = json!({"retry_after": 30, "limit": 100, "remaining": 0, "more": 1});
-        let limited = Error::new(Kind::RateLimited, "Later.").with_data(carried);
+        let carried = Reason::RateLimited { limit: 100, retry_after: 30 };
+        let limited = Error::new(Kind::RateLimited, "Later.").with_reason(carried);
         let fault = Fault::called(&limited, "tools/list", now);
         let data = json!({"retry_after": 30, "limit": 100, "remaining": 0, "reset": 1_758_202_678});
         assert_eq!(fault.to_json(), json!({"code": -32002, "message": "Rate limit exceeded", "data": data}));
         assert!(fault.is_anonymous());
-        let left = Allowance { retry_after: 30, limit: 100, remaining: 0, reset: 1_758_202_678 };
-        assert_eq!(fault.allowance(), Some(left));
+        let left = QuotaStatus { retry_after: 30, limit: 100, remaining: 0, reset: 1_758_202_678 };
+        assert_eq!(fault.quota.as_deref(), Some(&left));
 
         let data = json!({"consent_id": "c-1", "consent_url": "/api/mcp/consent/c-1", "operation": "delete_all_data",
             "expires_at": "2025-09-18T10:30:00Z"});
-        let asked = Error::new(Kind::ConsentRequired, "A person has to approve this.").with_data(data.clone());
+        let needed = Reason::ConsentNeeded {
+            id: "c-1".into(),
+            url: "/api/mcp/consent/c-1".into(),
+            operation: "delete_all_data".into(),
+            expires_ms: 1_758_191_400_000,
+        };
+        let asked = Error::new(Kind::ConsentRequired, "A person has to approve this.").with_reason(needed);
         let fault = Fault::called(&asked, "delete_all_data", now);
         let expected = json!({"code": -32003, "message": "Consent required for delete_all_data", "data": data});
         assert_eq!(fault.to_json(), expected);
-        assert_eq!((fault.allowance(), fault.is_anonymous()), (None, false));
+        assert_eq!((fault.quota, fault.is_anonymous()), (None, false));
     }
 }

@@ -8,7 +8,7 @@ mod listed;
 
 pub use decode::{Ask, Greeting, Refused, Request, decode, refused};
 pub use encode::{capabilities, contents, failure, greeting, prompt, prompt_result, reply, resource, result};
-pub use fault::{Allowance, Fault};
+pub use fault::{Fault, QuotaStatus};
 pub use listed::tool;
 
 /// The name of the dialect, as tools' spellings and the limits know it.

@@ -3,7 +3,7 @@
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value};
 
-use super::{Code, Fault};
+use super::{Fault, code};
 use crate::Id;
 use crate::jsonrpc::{self, Message};
 
@@ -84,13 +84,14 @@ pub fn arguments(tool: &ToolInfo, given: Option<Value>) -> Result<Value, Fault> 
         }
         // Then all of them are wrong at once.
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(Code::of_arguments(knows).into())
+            Err(code::of_arguments(knows).into())
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use mainstay_core::CacheFailure;
     use serde_json::json;
 
     use super::*;
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn arguments_that_are_no_object_are_refused_by_the_first_the_tool_has() {
-        let codes = [Code::InvalidQuery, Code::InvalidQuery, Code::CacheMissing];
+        let codes = [CacheFailure::InvalidQuery, CacheFailure::InvalidQuery, CacheFailure::CacheMissing];
         for (tool, code) in infos().iter().zip(codes) {
             for given in [json!([]), json!("x"), json!(1), json!(false)] {
                 assert_eq!(arguments(tool, Some(given)), Err(Fault::from(code)), "{}", tool.listed);

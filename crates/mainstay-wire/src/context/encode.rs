@@ -1,9 +1,9 @@
 //! From what came of a request to the contract's messages.
 
-use mainstay_core::{Block, Error, Kind, Reply};
+use mainstay_core::{Block, CacheFailure, Error, Kind, Reply};
 use serde_json::{Value, json};
 
-use super::{Code, Fault};
+use super::{Fault, code};
 use crate::{Id, jsonrpc, to_json};
 
 /// The version of the protocol that the contract names, whichever is asked for.
@@ -43,18 +43,18 @@ pub fn reply(id: &Id, reply: &Reply) -> Vec<u8> {
         Some(
             Block::Text { .. } | Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_),
         )
-        | None => mistaken(id, Code::InternalError),
+        | None => mistaken(id, CacheFailure::Internal),
     }
 }
 
 /// What came of a call that failed: a result that says so. A call that was not let through to its tool has no result.
 pub fn failed(id: &Id, error: &Error) -> Vec<u8> {
     let refused = matches!(error.kind, Kind::RateLimited | Kind::Unauthorized | Kind::ConsentRequired);
-    if refused { failure(id, &Code::InternalError.into()) } else { mistaken(id, Code::from(error)) }
+    if refused { failure(id, &CacheFailure::Internal.into()) } else { mistaken(id, code::of_error(error)) }
 }
 
-fn mistaken(id: &Id, code: Code) -> Vec<u8> {
-    told(id, &format!("{}\n", code.to_json()), r#","isError":true"#)
+fn mistaken(id: &Id, code: CacheFailure) -> Vec<u8> {
+    told(id, &format!("{}\n", code::to_json(code)), r#","isError":true"#)
 }
 
 /// A tool's result. Its text may be long, and is written into the message only once.
@@ -68,6 +68,7 @@ fn told(id: &Id, text: &str, more: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mainstay_core::{Problem, Reason};
 
     fn text(message: &[u8]) -> &str {
         std::str::from_utf8(message).unwrap()
@@ -93,12 +94,12 @@ mod tests {
 
     #[test]
     fn a_mistake_is_a_result_with_the_frozen_object_and_a_newline_as_its_text() {
-        for code in Code::ALL {
-            let error = Error::unavailable("why").with_data(json!({"code": code.as_str()}));
+        for code in CacheFailure::ALL {
+            let error = Error::unavailable("why").with_reason(Reason::Cache(code));
             let frozen = format!(
                 r#"{{"jsonrpc":"2.0","id":"a\"1","result":{{"content":[{{"text":"{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n","type":"text"}}],"isError":true}}}}"#,
                 code.as_str(),
-                code.message()
+                code::message(code)
             );
             assert_eq!(text(&failed(&id(), &error)), frozen);
         }
@@ -131,10 +132,14 @@ mod tests {
     fn nothing_that_an_error_or_a_failed_reply_says_crosses() {
         let secret = "/srv/caches/canary";
         for kind in Kind::ALL {
-            for data in
-                [json!({"path": secret, "code": secret}), json!({"problems": [{"path": secret}]}), json!(secret)]
-            {
-                let error = Error::new(kind, secret).with_detail(secret).with_data(data);
+            let problem = Problem {
+                path: secret.into(),
+                rule: secret.into(),
+                property: Some(secret.into()),
+                reason: secret.into(),
+            };
+            for reason in [Reason::path(secret), Reason::Problems(vec![problem]), Reason::uri(secret)] {
+                let error = Error::new(kind, secret).with_detail(secret).with_reason(reason);
                 let message = failed(&id(), &error);
                 assert!(!text(&message).contains("canary"), "{kind:?}: {}", text(&message));
             }

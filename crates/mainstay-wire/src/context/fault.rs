@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use mainstay_core::CacheFailure;
 use serde_json::Value;
 
-use super::Code;
+use super::code;
 use crate::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
 
 const LONGEST_SHOWN: usize = 256;
@@ -14,7 +15,7 @@ const LONGEST_SHOWN: usize = 256;
 pub struct Fault {
     number: i32,
     message: Cow<'static, str>,
-    code: Option<Code>,
+    code: Option<CacheFailure>,
 }
 
 impl Fault {
@@ -61,15 +62,15 @@ impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, r#"{{"code":{},"message":{}"#, self.number, Value::from(&*self.message))?;
         match self.code {
-            Some(code) => write!(f, r#","data":{}}}"#, code.to_json()),
+            Some(code) => write!(f, r#","data":{}}}"#, code::to_json(code)),
             None => f.write_str("}"),
         }
     }
 }
 
-impl From<Code> for Fault {
-    fn from(code: Code) -> Self {
-        Self { number: code.number(), message: code.message().into(), code: Some(code) }
+impl From<CacheFailure> for Fault {
+    fn from(code: CacheFailure) -> Self {
+        Self { number: code::number(code), message: code::message(code).into(), code: Some(code) }
     }
 }
 
@@ -84,8 +85,8 @@ mod tests {
 
     #[test]
     fn the_six_words_are_errors_with_their_frozen_object_as_data() {
-        for code in Code::ALL {
-            let (word, message, number) = (code.as_str(), code.message(), code.number());
+        for code in CacheFailure::ALL {
+            let (word, message, number) = (code.as_str(), code::message(code), code::number(code));
             let frozen = format!(
                 r#"{{"code":{number},"message":"{message}","data":{{"error":{{"code":"{word}","message":"{message}"}}}}}}"#
             );

@@ -7,7 +7,6 @@ mod encode;
 mod fault;
 mod listed;
 
-pub use code::Code;
 pub use decode::{Ask, Order, Refused, Request, arguments, decode, too_long};
 pub use encode::{failed, failure, greeting, reply, result, tools};
 pub use fault::{Fault, shown};

@@ -1,10 +1,11 @@
 //! From reasons to the contract's numbers.
 
-use mainstay_core::{Error, Kind, Reply};
-use serde_json::{Map, Value, json};
+use mainstay_core::{Error, Kind, Problem, Reason, Reply};
+use serde_json::{Value, json};
 
 use crate::content::texts;
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
+use crate::reason;
 
 /// The error member of a response.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,17 +62,14 @@ impl Fault {
     }
 
     fn invalid(error: &Error) -> Self {
-        let data = error.data.as_deref();
-        let problems = data.and_then(|data| data.get("problems")).and_then(Value::as_array);
-        if let Some(problems) = problems {
-            let shape = problems.iter().find(|problem| SHAPE.contains(&text(problem, "rule")));
+        if let Some(Reason::Problems(problems)) = error.reason.as_deref() {
+            let shape = problems.iter().find(|problem| SHAPE.contains(&problem.rule.as_str()));
             let numbers = if shape.is_some() { INVALID } else { numbered(Kind::Invalid) };
             if let Some(problem) = shape.or(problems.first()) {
-                return Self::new(numbers, json!({"field": field(problem), "reason": text(problem, "reason")}));
+                return Self::new(numbers, json!({"field": field(problem), "reason": problem.reason}));
             }
         }
-        let named = data.and_then(|data| data.get("field")).and_then(Value::as_str);
-        let data = json!({"field": named.unwrap_or("params"), "reason": error.public});
+        let data = json!({"field": error.field_name().unwrap_or("params"), "reason": error.public});
         Self::new(numbered(Kind::Invalid), data)
     }
 }
@@ -82,21 +80,17 @@ impl From<&Error> for Fault {
         if error.kind == Kind::Invalid {
             return Self::invalid(error);
         }
-        let mut data = error.data.as_deref().and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
-        data.insert("detail".into(), error.public.as_ref().into());
-        Self::new(numbered(error.kind), Value::Object(data))
+        let mut data = error.reason.as_deref().map(reason).filter(Value::is_object).unwrap_or_else(|| json!({}));
+        data["detail"] = error.public.as_ref().into();
+        Self::new(numbered(error.kind), data)
     }
 }
 
-fn text<'a>(problem: &'a Value, member: &str) -> &'a str {
-    problem.get(member).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Where the problem is, as `filter.names.0`. A member that is missing, or one too many, is named itself.
-fn field(problem: &Value) -> String {
+fn field(problem: &Problem) -> String {
     let mut steps: Vec<String> =
-        text(problem, "path").split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
-    steps.extend(problem.get("property").and_then(Value::as_str).map(str::to_owned));
+        problem.path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
+    steps.extend(problem.property.clone());
     if steps.is_empty() { "params".to_owned() } else { steps.join(".") }
 }
 
@@ -167,7 +161,8 @@ mod tests {
 
     #[test]
     fn what_an_error_carries_for_programs_goes_along() {
-        let error = Error::new(Kind::RateLimited, "Later.").with_data(json!({"retry_after": 3, "limit": 5}));
-        assert_eq!(Fault::from(&error).data, json!({"detail": "Later.", "retry_after": 3, "limit": 5}));
+        let error =
+            Error::new(Kind::RateLimited, "Later.").with_reason(Reason::RateLimited { limit: 5, retry_after: 3 });
+        assert_eq!(Fault::from(&error).data, json!({"detail": "Later.", "retry_after": 3, "limit": 5, "remaining": 0}));
     }
 }

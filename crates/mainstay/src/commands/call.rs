@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mainstay_core::{
-    Answer, AnswerAction, Asked, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, Outcome, Question, Reply,
-    Sink,
+    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, OpenQuestions, Outcome, Question,
+    Reply, Sink,
 };
 use serde_json::{Map, Value, json};
 
@@ -128,7 +128,7 @@ impl Sink for Terminal {
         Box::pin(std::future::ready(()))
     }
 
-    fn ask(&self, asked: Asked) -> BoxFuture<'_, mainstay_core::Result<Vec<Answer>>> {
+    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, mainstay_core::Result<Vec<Answer>>> {
         Box::pin(async move {
             if !std::io::stdin().is_terminal() {
                 return Err(Error::new(

@@ -200,15 +200,3 @@ fn tell(doing: &str, progress: &Progress, over: &AtomicBool) {
         let _ = write!(std::io::stderr(), "\r\u{1b}[K");
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use mainstay_wire::context::Code;
-
-    use super::*;
-
-    #[test]
-    fn the_tools_and_the_wire_have_the_same_six_words() {
-        assert_eq!(Failure::ALL.map(Failure::as_str), Code::ALL.map(Code::as_str));
-    }
-}

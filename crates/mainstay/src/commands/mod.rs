@@ -42,7 +42,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(async {
         match cli.command {
             Command::Serve => serve::http(&config, more).await,
-            Command::Stdio { dialect } => serve::stdio(&config, more, dialect).await,
+            Command::Stdio { dialect } => Box::pin(serve::stdio(&config, more, dialect)).await,
             Command::Tools { server: Elsewhere { url: Some(url), timeout }, json } => {
                 remote::tools(&url, timeout, json).await
             }

@@ -95,7 +95,7 @@ async fn it_runs_in_the_directory_it_was_given_and_nowhere_else() {
     assert_eq!(done.stdout.text, "read");
     assert!(directory.path().join("inner/here").exists());
     let outside = Command { cwd: Some("..".into()), ..here };
-    assert_eq!(sandbox.run(&outside, None, LONG, None).await.unwrap_err().data.unwrap()["field"], "cwd");
+    assert_eq!(sandbox.run(&outside, None, LONG, None).await.unwrap_err().field_name().unwrap(), "cwd");
 }
 
 #[tokio::test]
@@ -108,7 +108,7 @@ async fn its_environment_is_made_from_nothing() {
     let home = lines.iter().find_map(|line| line.strip_prefix("HOME=")).unwrap();
     assert!(!Path::new(home).exists(), "the private directory is gone with the command");
     let refused = Command { env: BTreeMap::from([("LD_PRELOAD".into(), "x".into())]), ..program("env", &[]) };
-    assert_eq!(run(&refused).await.unwrap_err().data.unwrap()["field"], "env");
+    assert_eq!(run(&refused).await.unwrap_err().field_name().unwrap(), "env");
 }
 
 #[tokio::test]
@@ -156,8 +156,8 @@ async fn much_output_arrives_whole_and_in_order() {
 
 #[tokio::test]
 async fn what_cannot_be_started_is_named() {
-    assert_eq!(run(&program("./nothing", &[])).await.unwrap_err().data.unwrap()["field"], "command");
-    assert_eq!(run(&program("no-such-program", &[])).await.unwrap_err().data.unwrap()["field"], "command");
+    assert_eq!(run(&program("./nothing", &[])).await.unwrap_err().field_name().unwrap(), "command");
+    assert_eq!(run(&program("no-such-program", &[])).await.unwrap_err().field_name().unwrap(), "command");
     let terminal = Command { terminal: Some(Size { rows: 24, columns: 80 }), ..program("true", &[]) };
     assert_eq!(run(&terminal).await.unwrap_err().kind, Kind::Unsupported);
 }

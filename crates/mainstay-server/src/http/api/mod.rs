@@ -69,6 +69,7 @@ pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: 
     };
     let request_id = visit::request_id(&parts.headers);
     let operation = view.path().trim_start_matches('/');
+    let missing_scope = connection.missing_scope.clone();
     let shown = match visit::visit(&parts, connection, request_id.clone(), CancellationToken::new()) {
         Ok(visit) => {
             let work = Box::pin(api.show(view, &visit, &parts.uri));
@@ -78,7 +79,10 @@ pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: 
     };
     let mut response = match shown {
         Ok(value) => body::json(StatusCode::OK, value.to_string()),
-        Err(error) => refusal(&api.desk.fault(&error, operation)),
+        Err(error) => {
+            missing_scope.note(&error);
+            refusal(&Fault::called(&error, operation, api.desk.engine.clock().now()))
+        }
     };
     visit::stamp(&mut response, &request_id);
     response

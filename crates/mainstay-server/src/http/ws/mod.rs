@@ -67,11 +67,8 @@ pub(crate) async fn serve(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if let Err(error) = endpoint.engine.admit_reader(&connection.caller) {
-        let told = format!("{}\n", error.public);
-        return match auth::insufficient_scope(&error) {
-            Some((status, challenge)) => (status, challenge, told).into_response(),
-            None => (StatusCode::FORBIDDEN, told).into_response(),
-        };
+        connection.missing_scope.note(&error);
+        return (StatusCode::FORBIDDEN, format!("{}\n", error.public)).into_response();
     }
     let place = match endpoint.places.take(&connection.caller.principal) {
         Ok(place) => place,

@@ -68,7 +68,7 @@ mod tests {
             text("f", String::new()),
             text("f", "a\0b".into()),
         ] {
-            assert_eq!(refused.unwrap_err().data.unwrap()["field"], "f");
+            assert_eq!(refused.unwrap_err().field_name().unwrap(), "f");
         }
         let object_of = |length: usize| json!({ "k": "x".repeat(length) }).as_object().cloned();
         assert_eq!(object("f", object_of(OBJECT - 8)).unwrap().unwrap().len(), OBJECT);
