@@ -1,6 +1,6 @@
-//! Those who listen hear what happens; a slow listener misses, and never holds up a call.
+//! Publishes events inside the process. A slow receiver loses events; it never holds up a call.
 //!
-//! Changes and calls travel apart: those who wait for a list to change are many, and are not woken by every call.
+//! Changes and calls have a channel each: every session waits for changes, and none of them should wake up for each call.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use tokio::sync::broadcast;
 
 use crate::feed::Feed;
 
-const KEPT: usize = 1024;
+/// Events a receiver may be behind before it loses the oldest.
+const CAPACITY: usize = 1024;
 
 #[derive(Clone)]
 pub struct Events {
@@ -21,34 +22,34 @@ pub struct Events {
 impl Events {
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         let feed = Arc::new(Feed::new(clock));
-        Self { changes: broadcast::Sender::new(KEPT), calls: broadcast::Sender::new(KEPT), feed }
+        Self { changes: broadcast::Sender::new(CAPACITY), calls: broadcast::Sender::new(CAPACITY), feed }
     }
 
     pub fn publish(&self, event: Event) {
-        self.feed.hear(&event);
+        self.feed.record(&event);
         let channel = match event {
             Event::Called { .. } => &self.calls,
             Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged | Event::ResourceUpdated { .. } => {
                 &self.changes
             }
         };
-        // Nobody listening is not an error.
+        // Fails if there is no receiver, which is not an error.
         let _ = channel.send(event);
     }
 
-    /// Lists and resources that changed.
+    /// Changes of lists and resources.
     pub fn changes(&self) -> broadcast::Receiver<Event> {
         self.changes.subscribe()
     }
 
-    /// Calls that came to their end.
+    /// Calls that ended.
     pub fn calls(&self) -> broadcast::Receiver<Event> {
         self.calls.subscribe()
     }
 
-    /// Saves building an event nobody would hear.
-    pub(crate) fn anyone_hears_calls(&self) -> bool {
-        self.calls.receiver_count() > 0 || self.feed.records()
+    /// False if an event about a call would reach nobody, so that it need not be built.
+    pub(crate) fn has_call_receivers(&self) -> bool {
+        self.calls.receiver_count() > 0 || self.feed.is_recording()
     }
 
     pub(crate) fn feed(&self) -> &Arc<Feed> {

@@ -25,7 +25,7 @@ use mainstay_store::Store;
 
 pub use consents::{CONSENT_PATH, ConsentDesk, ConsentRefusal, ConsentView, Decider, Standing};
 pub use events::Events;
-pub use feed::{FeedEvent, Heard, Listener};
+pub use feed::{FeedEvent, FeedUpdate, Listener};
 pub use gate::Lane;
 pub use inquiry::Inquiry;
 pub use metrics::Metrics;

@@ -1,4 +1,4 @@
-//! What the operator can watch, in Prometheus' text form.
+//! The metrics of the server, in the text format of Prometheus.
 
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -14,7 +14,8 @@ use prometheus_client::registry::{Registry, Unit};
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct CallLabels {
-    /// A tool's or prompt's name, or `resources/read`: never what a caller made up.
+    /// A registered tool's or prompt's name, or `resources/read`. Never text from a caller: each new value is a new time
+    /// series, kept for as long as the process runs.
     target: String,
     outcome: &'static str,
 }
@@ -26,6 +27,7 @@ struct TargetLabel {
 
 type Seconds = Family<TargetLabel, Histogram, fn() -> Histogram>;
 
+/// The counters and gauges; cheap to update from every call.
 pub struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
@@ -37,7 +39,7 @@ pub struct Metrics {
     uptime: Gauge<f64, AtomicU64>,
 }
 
-/// 50 µs to 100 s: a call that only reads memory, and one that builds a project.
+/// From 50 µs, a call that only reads memory, to 100 s, a command that builds a project.
 fn buckets() -> Histogram {
     Histogram::new([0.000_05, 0.000_2, 0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 100.0])
 }
@@ -51,21 +53,23 @@ impl Default for Metrics {
         let (store_queue, uptime) = (Gauge::default(), Gauge::<f64, AtomicU64>::default());
         registry.register("calls", "Calls by target and outcome", calls.clone());
         registry.register_with_unit("call_duration", "Time from arrival to reply", Unit::Seconds, seconds.clone());
-        registry.register("audit_gaps", "Reads that could not be recorded", audit_gaps.clone());
+        registry.register("audit_gaps", "Read calls missing from the audit", audit_gaps.clone());
         registry.register("calls_in_flight", "Calls running now", in_flight.clone());
-        registry.register("sessions", "Sessions open on this server", sessions.clone());
-        registry.register("store_queue", "Writes waiting for the disk", store_queue.clone());
+        registry.register("sessions", "Sessions in memory", sessions.clone());
+        registry.register("store_queue", "Writes waiting for the store", store_queue.clone());
         registry.register_with_unit("uptime", "Time since the server started", Unit::Seconds, uptime.clone());
         Self { registry, calls, seconds, audit_gaps, in_flight, sessions, store_queue, uptime }
     }
 }
 
 impl Metrics {
+    /// Counts a call that ended.
     pub(crate) fn call(&self, target: &str, outcome: &'static str, took: Duration) {
         self.calls.get_or_create(&CallLabels { target: target.to_owned(), outcome }).inc();
         self.seconds.get_or_create(&TargetLabel { target: target.to_owned() }).observe(took.as_secs_f64());
     }
 
+    /// Counts a read call that is missing from the audit.
     pub(crate) fn audit_gap(&self) {
         self.audit_gaps.inc();
     }

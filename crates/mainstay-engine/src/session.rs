@@ -1,4 +1,5 @@
-//! Sessions of the older protocol versions, bound to the principal that opened them.
+//! Sessions, keys and one-time values in the store, which all replicas share. A session belongs to the principal that
+//! opened it.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use mainstay_store::Session;
 use crate::Engine;
 
 impl Engine {
-    /// Keeps a session so that any replica can go on with it.
+    /// Stores a session, so that any replica can restore it.
     pub async fn open_session(
         &self,
         id: &str,
@@ -29,28 +30,30 @@ impl Engine {
         Ok(self.store().sessions().open(session).await?)
     }
 
-    /// A session is found only by the principal it belongs to: to anybody else it does not exist.
+    /// Finds a session of this principal; anybody else's session does not exist for it.
     pub async fn find_session(&self, id: &str, principal: &Principal) -> Result<Option<Session>> {
         let found = self.store().sessions().find(id, self.clock().now_ms()).await?;
         Ok(found.filter(|session| session.principal == principal.as_str()))
     }
 
+    /// Moves a session's expiry; false if there is no such session any more.
     pub async fn extend_session(&self, id: &str, life: Duration) -> Result<bool> {
         let until = self.clock().now_ms().saturating_add(millis(life));
         Ok(self.store().sessions().extend(id, until).await?)
     }
 
+    /// Removes a session from the store. One that does not exist is not an error.
     pub async fn close_session(&self, id: &str) -> Result<()> {
         self.store().sessions().close(id).await.map(drop).map_err(Error::from)
     }
 
-    /// A key that is made once and then the same for every replica and after every restart.
+    /// A random key that is created once, and is the same on every replica and after every restart.
     pub async fn secret(&self, name: &str) -> Result<Vec<u8>> {
         let candidate = format!("{}{}", new_id(), new_id()).into_bytes();
         Ok(self.store().secrets().secret(name, candidate).await?)
     }
 
-    /// Accepts a thing that may be used once, such as the state a client hands back with its answers.
+    /// Claims a one-time value, such as the nonce of a request state; false if it has been claimed before.
     pub async fn use_once(&self, nonce: &str, life: Duration) -> Result<bool> {
         let until = self.clock().now_ms().saturating_add(millis(life));
         Ok(self.store().nonces().claim(nonce, until).await?)

@@ -155,7 +155,7 @@ pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
 pub(crate) fn keep_house(engine: &Engine) {
     let engine = engine.clone();
     let telling = engine.clone();
-    tokio::spawn(async move { telling.keep_feed().await });
+    tokio::spawn(async move { telling.run_feed().await });
     tokio::spawn(async move {
         let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
         every.tick().await;

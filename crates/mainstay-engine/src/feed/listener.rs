@@ -1,4 +1,4 @@
-//! Somebody who listens.
+//! A listener of the feed. It holds no queue: it remembers its position and reads at its own pace.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -6,25 +6,25 @@ use std::sync::atomic::Ordering;
 use mainstay_core::{Caller, Error, Result, Scope};
 use tokio::sync::watch;
 
-use super::{FeedEvent, Page, read};
+use super::event::{FeedEvent, Page};
 use crate::Engine;
 
 impl Engine {
-    /// Begins to listen: from now on, or after the event with this number.
+    /// Starts to listen: from now on, or after the event with the number `after`.
     pub async fn listen(&self, caller: &Caller, after: Option<i64>) -> Result<Listener> {
         let feed = self.feed().clone();
-        self.begin_feed(&mut *feed.turn.lock().await).await?;
+        self.start_feed(&mut *feed.writer.lock().await).await?;
         let head = self.store().feed().listen(self.clock().now_ms()).await?;
-        feed.listened(head);
+        feed.set_last_listened(head);
         feed.listeners.fetch_add(1, Ordering::Relaxed);
         feed.wake.notify_one();
         let mut listener = Listener {
-            told: feed.told.subscribe(),
+            newest: feed.newest.subscribe(),
             engine: self.clone(),
             position: head.seq,
             missed: None,
             principal: caller.principal.to_string(),
-            everything: caller.scopes.allows(Scope::Admin),
+            sees_all: caller.scopes.allows(Scope::Admin),
         };
         if let Some(after) = after {
             listener.resume(after).await?;
@@ -33,60 +33,60 @@ impl Engine {
     }
 }
 
-/// What a listener is told next.
+/// What a listener receives next.
 #[derive(Debug)]
-pub enum Heard {
+pub enum FeedUpdate {
     Events(Vec<FeedEvent>),
-    /// Events after the first number and up to the second are gone, if there were any.
+    /// Events with numbers above `after` and up to `until` are not available, if there were any.
     Missed {
         after: i64,
         until: i64,
     },
 }
 
-/// Somebody who listens. It holds no queue: it reads at its own pace from what is kept.
+/// Receives events in order. A caller receives its own and those that belong to nobody; with the scope `admin`, all.
 pub struct Listener {
     engine: Engine,
-    told: watch::Receiver<i64>,
+    newest: watch::Receiver<i64>,
     position: i64,
     missed: Option<(i64, i64)>,
     principal: String,
-    everything: bool,
+    sees_all: bool,
 }
 
 impl Listener {
-    /// The number of the last event that was told, or passed over.
+    /// The number of the last event that was delivered or skipped.
     pub fn position(&self) -> i64 {
         self.position
     }
 
-    /// Goes back to just after the event with this number.
+    /// Continues after the event with this number.
     pub async fn resume(&mut self, after: i64) -> Result<()> {
         let head = self.engine.store().feed().head().await?;
         let known = (head.floor..=head.seq).contains(&after);
         self.missed = (!known).then_some((after, head.floor));
-        // A number that was never given says nothing about what was heard: everything that is there is told.
+        // A number that was never assigned does not say what the client has, so it gets everything that is stored.
         self.position = if known { after } else { head.floor };
         Ok(())
     }
 
-    /// Waits for the next events this listener may hear. Nothing is lost if the waiting is given up.
-    pub async fn next(&mut self) -> Result<Heard> {
+    /// Waits for the next events of this listener. Cancel-safe: a dropped future loses no event.
+    pub async fn next(&mut self) -> Result<FeedUpdate> {
         if let Some((after, until)) = self.missed.take() {
-            return Ok(Heard::Missed { after, until });
+            return Ok(FeedUpdate::Missed { after, until });
         }
         loop {
             let position = self.position;
-            let newest = *self.told.wait_for(|told| *told > position).await.map_err(Error::internal)?;
+            let newest = *self.newest.wait_for(|newest| *newest > position).await.map_err(Error::internal)?;
             let page = match self.engine.feed().recent_after(position) {
                 Some(page) => page,
-                None => match self.look_up(position).await? {
-                    Found::Page(page) => page,
-                    Found::Gone { floor } => {
+                None => match self.read_stored(position).await? {
+                    Stored::Page(page) => page,
+                    Stored::Expired { floor } => {
                         self.position = floor;
-                        return Ok(Heard::Missed { after: position, until: floor });
+                        return Ok(FeedUpdate::Missed { after: position, until: floor });
                     }
-                    Found::Nothing => {
+                    Stored::Nothing => {
                         self.position = newest;
                         continue;
                     }
@@ -94,28 +94,28 @@ impl Listener {
             };
             self.position = page.last;
             let events: Vec<_> =
-                page.events.iter().filter(|event| event.id > position && self.may_hear(event)).cloned().collect();
+                page.events.iter().filter(|event| event.id > position && self.may_see(event)).cloned().collect();
             if !events.is_empty() {
-                return Ok(Heard::Events(events));
+                return Ok(FeedUpdate::Events(events));
             }
         }
     }
 
-    async fn look_up(&self, position: i64) -> Result<Found> {
+    async fn read_stored(&self, position: i64) -> Result<Stored> {
         let feed = self.engine.store().feed();
         let pages = feed.after(position, 1).await?;
         let floor = feed.head().await?.floor;
         if position < floor {
-            return Ok(Found::Gone { floor });
+            return Ok(Stored::Expired { floor });
         }
         match pages.first() {
-            Some(page) => Ok(Found::Page(Arc::new(read(page)?))),
-            None => Ok(Found::Nothing),
+            Some(page) => Ok(Stored::Page(Arc::new(Page::parse(page)?))),
+            None => Ok(Stored::Nothing),
         }
     }
 
-    fn may_hear(&self, event: &FeedEvent) -> bool {
-        self.everything || event.of.as_deref().is_none_or(|of| of == self.principal)
+    fn may_see(&self, event: &FeedEvent) -> bool {
+        self.sees_all || event.of.as_deref().is_none_or(|of| of == self.principal)
     }
 }
 
@@ -125,8 +125,12 @@ impl Drop for Listener {
     }
 }
 
-enum Found {
+/// What the store has after a position.
+enum Stored {
     Page(Arc<Page>),
-    Gone { floor: i64 },
+    /// Events after the position and up to `floor` have been removed.
+    Expired {
+        floor: i64,
+    },
     Nothing,
 }

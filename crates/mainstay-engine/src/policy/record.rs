@@ -108,7 +108,7 @@ impl Record {
         outcome.clone_into(&mut entry.outcome);
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         self.engine.metrics().call(&self.metric, outcome, took);
-        if self.ran && self.engine.events().anyone_hears_calls() {
+        if self.ran && self.engine.events().has_call_receivers() {
             self.engine.events().publish(self.event(&entry, outcome));
         }
         Some(entry)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_core::{Call, Caller, Change, Event};
-use mainstay_engine::{Engine, FeedEvent, Heard, Listener};
+use mainstay_engine::{Engine, FeedEvent, FeedUpdate, Listener};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
@@ -11,10 +11,10 @@ use crate::house::{House, local, with_token};
 
 fn telling(engine: &Engine) -> JoinHandle<()> {
     let engine = engine.clone();
-    tokio::spawn(async move { engine.keep_feed().await })
+    tokio::spawn(async move { engine.run_feed().await })
 }
 
-async fn next(listener: &mut Listener) -> Heard {
+async fn next(listener: &mut Listener) -> FeedUpdate {
     tokio::time::timeout(Duration::from_secs(20), listener.next()).await.unwrap().unwrap()
 }
 
@@ -23,8 +23,8 @@ async fn hear(listener: &mut Listener, count: usize) -> Vec<FeedEvent> {
     let mut heard = Vec::new();
     while heard.len() < count {
         match next(listener).await {
-            Heard::Events(events) => heard.extend(events),
-            Heard::Missed { after, until } => panic!("missed {after} to {until}"),
+            FeedUpdate::Events(events) => heard.extend(events),
+            FeedUpdate::Missed { after, until } => panic!("missed {after} to {until}"),
         }
     }
     heard
@@ -113,11 +113,11 @@ async fn nothing_is_written_while_nobody_has_listened_for_an_hour_and_the_gap_is
     announce(&house.engine, 3);
     house.engine.sweep().await.unwrap();
     let mut listener = house.engine.listen(&local(), Some(heard[0].id)).await.unwrap();
-    assert!(matches!(next(&mut listener).await, Heard::Missed { after, .. } if after == heard[0].id));
+    assert!(matches!(next(&mut listener).await, FeedUpdate::Missed { after, .. } if after == heard[0].id));
     announce(&house.engine, 4);
     assert_eq!(numbers(&hear(&mut listener, 1).await), [4]);
     let mut stranger = house.engine.listen(&local(), Some(1_000_000)).await.unwrap();
-    assert!(matches!(next(&mut stranger).await, Heard::Missed { after: 1_000_000, .. }));
+    assert!(matches!(next(&mut stranger).await, FeedUpdate::Missed { after: 1_000_000, .. }));
 }
 
 #[tokio::test]

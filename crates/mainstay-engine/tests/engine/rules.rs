@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Call, Caller, Change, Event, Kind, Outcome, Result};
-use mainstay_engine::{EngineSettings, Heard, Inquiry, Quota};
+use mainstay_engine::{EngineSettings, FeedUpdate, Inquiry, Quota};
 use serde_json::{Value, json};
 
 use crate::house::{House, local, with_token};
@@ -81,7 +81,7 @@ async fn where_the_first_result_wins_a_used_key_gives_it_whatever_it_is_used_for
 async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
     let house = limited(8).await;
     let engine = house.engine.clone();
-    let telling = tokio::spawn(async move { engine.keep_feed().await });
+    let telling = tokio::spawn(async move { engine.run_feed().await });
     let mut listener = house.engine.listen(&local(), None).await.unwrap();
     let key = async || keyed(&house, &local(), "test_drop", json!({})).await;
     key().await.unwrap();
@@ -100,7 +100,7 @@ async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
     let mut told = Vec::new();
     while told.last().is_none_or(|(what, _)| what != "file://last") {
         let heard = tokio::time::timeout(Duration::from_secs(20), listener.next()).await.unwrap().unwrap();
-        let Heard::Events(events) = heard else { panic!("something was missed") };
+        let FeedUpdate::Events(events) = heard else { panic!("something was missed") };
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         told.extend(events.iter().map(|event| match event.event.as_str() {
             "tool_executed" => (text(&event.data["tool"]), text(&event.data["result"])),

@@ -1,8 +1,9 @@
-//! `/ws`: what happens, told as it happens, and again to those who were away.
+//! `/ws`: events as they happen, and a replay for clients that reconnect within the hour. The engine's feed does the work;
+//! a connection holds no queue of its own, so that a slow client costs no memory.
 
-mod message;
-mod places;
-mod talk;
+mod connection;
+mod connection_limit;
+mod messages;
 
 use std::sync::Arc;
 
@@ -17,30 +18,30 @@ use serde::Deserialize;
 use super::{Lines, auth};
 use crate::connection::Connection;
 
-use message::Filter;
-use places::Places;
-use talk::Talk;
+use connection::WebSocketConnection;
+use connection_limit::ConnectionLimit;
+use messages::Filter;
 
-/// The longest message a client may send.
-const MESSAGE: usize = 64 * 1024;
+/// The longest message a client may send, in bytes.
+const MAX_MESSAGE: usize = 64 * 1024;
 
-/// The subprotocol under which a browser, which cannot set a header, sends its token: `bearer, TOKEN`.
+/// The subprotocol in which a browser sends its token, as `bearer, TOKEN`: scripts cannot set the header of a WebSocket.
 const BEARER: &str = "bearer";
 
 pub(crate) struct Endpoint {
     engine: Engine,
     doors: auth::Doors,
-    places: Places,
+    limit: ConnectionLimit,
     lines: Lines,
 }
 
 impl Endpoint {
-    pub(super) fn new(engine: Engine, doors: auth::Doors, places: usize, lines: Lines) -> Arc<Self> {
-        Arc::new(Self { engine, doors, places: Places::new(places), lines })
+    pub(super) fn new(engine: Engine, doors: auth::Doors, connections: usize, lines: Lines) -> Arc<Self> {
+        Arc::new(Self { engine, doors, limit: ConnectionLimit::new(connections), lines })
     }
 }
 
-/// Puts the token of a browser where everybody else's is, before it is looked at.
+/// Moves a token from the subprotocol to the Authorization header, before the token check.
 pub(crate) async fn with_token(mut request: Request, next: Next) -> Response {
     let offered = request.headers().get(header::SEC_WEBSOCKET_PROTOCOL).and_then(|value| value.to_str().ok());
     let token = offered.and_then(|offered| {
@@ -55,14 +56,15 @@ pub(crate) async fn with_token(mut request: Request, next: Next) -> Response {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct ResumeQuery {
+    /// The client has received all events up to this one.
     last_event_id: Option<i64>,
 }
 
 pub(crate) async fn serve(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(connection): Extension<Connection>,
-    Query(asked): Query<Asked>,
+    Query(resume): Query<ResumeQuery>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -70,24 +72,24 @@ pub(crate) async fn serve(
         connection.missing_scope.note(&error);
         return (StatusCode::FORBIDDEN, format!("{}\n", error.public)).into_response();
     }
-    let place = match endpoint.places.take(&connection.caller.principal) {
-        Ok(place) => place,
-        Err(full) => return (StatusCode::SERVICE_UNAVAILABLE, full.as_str()).into_response(),
+    let permit = match endpoint.limit.acquire(&connection.caller.principal) {
+        Ok(permit) => permit,
+        Err(limit) => return (StatusCode::SERVICE_UNAVAILABLE, limit.to_string()).into_response(),
     };
-    let listener = match endpoint.engine.listen(&connection.caller, asked.last_event_id).await {
+    let listener = match endpoint.engine.listen(&connection.caller, resume.last_event_id).await {
         Ok(listener) => listener,
         Err(error) => {
-            tracing::error!(detail = error.detail, "nobody can listen");
+            tracing::error!(detail = error.detail, "cannot open the event feed");
             return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response();
         }
     };
     let token = auth::bearer(&headers).ok().flatten().map(str::to_owned);
-    let upgrade = upgrade.protocols([BEARER]).max_message_size(MESSAGE).max_frame_size(MESSAGE);
-    // Waited for when the server stops, like any connection: it has a last word, too.
+    let upgrade = upgrade.protocols([BEARER]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
+    // Counted as an open connection, so that a stopping server waits until its close frame is sent.
     let counted = endpoint.lines.all.token();
     upgrade.on_upgrade(move |socket| async move {
         let filter = Filter::default();
-        Talk { socket, listener, filter, token, endpoint }.run().await;
-        drop((place, counted));
+        WebSocketConnection { socket, listener, filter, token, endpoint }.run().await;
+        drop((permit, counted));
     })
 }
