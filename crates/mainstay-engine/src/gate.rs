@@ -106,7 +106,9 @@ impl LaneState {
         let Ok(_queued) = self.queue.try_acquire() else {
             let line =
                 format!("{} calls of this connection are waiting already; let some finish first.", self.queue_length);
-            return Err(Error::new(Kind::RateLimited, line).with_reason(Reason::QueueFull { queue: self.queue_length.into() }));
+            return Err(
+                Error::new(Kind::RateLimited, line).with_reason(Reason::QueueFull { queue: self.queue_length.into() })
+            );
         };
         acquire(&self.running, cancel).await
     }

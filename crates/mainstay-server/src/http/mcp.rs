@@ -1,4 +1,5 @@
-//! `/mcp`: what the SDK's service leaves open is closed here before it sees the request.
+//! `/mcp`, the endpoint of the standard protocol. Checks the size and the JSON-RPC frame of each request before the SDK's
+//! service reads it, serves plain calls on the fast path, and ends sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,7 @@ use super::auth::{self, Doors};
 use super::body;
 use crate::ServerSettings;
 use crate::connection::Connection;
-use crate::mcp::{CALLER, Handler, Kept, Plain, Sessions, Shared};
+use crate::mcp::{CALLER, Handler, PlainCall, SessionRows, Sessions, Shared};
 
 const SESSION: &str = "mcp-session-id";
 
@@ -33,7 +34,7 @@ impl Endpoint {
     pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, doors: Doors, open: CancellationToken) -> Self {
         let idle = Duration::from_secs(settings.session_idle_seconds);
         let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
-        watch_idle(&sessions, open.clone());
+        unload_idle_sessions(&sessions, open.clone());
         let mut config = StreamableHttpServerConfig::default()
             // Host and Origin are checked for every route alike, before this one is reached.
             .disable_allowed_hosts()
@@ -41,7 +42,7 @@ impl Endpoint {
             .with_json_response(true)
             .with_max_request_body_bytes(settings.message_bytes)
             .with_cancellation_token(open);
-        config.session_store = Some(Arc::new(Kept(shared.engine.clone())));
+        config.session_store = Some(Arc::new(SessionRows(shared.engine.clone())));
         let handler = shared.clone();
         let service =
             StreamableHttpService::new(move || Ok(Handler::over_http(handler.clone())), sessions.clone(), config);
@@ -70,12 +71,12 @@ impl Endpoint {
             Err(response) => return *response,
         };
         if let Some(connection) = parts.extensions.get::<Connection>()
-            && let Some(plain) = Plain::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes)
+            && let Some(call) = PlainCall::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes)
         {
-            return match plain.answer(&self.shared).await {
+            return match call.run(&self.shared).await {
                 Ok(body) => body::json(StatusCode::OK, body),
                 Err(error) => {
-                    tracing::error!(%error, "a reply cannot be written");
+                    tracing::error!(%error, "cannot serialize a response");
                     StatusCode::INTERNAL_SERVER_ERROR.into_response()
                 }
             };
@@ -102,13 +103,13 @@ pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Reques
     CALLER.scope(connection.caller.clone(), endpoint.answer(request)).await
 }
 
-/// Looks after sessions for as long as the listener is open.
-fn watch_idle(sessions: &Arc<Sessions>, open: CancellationToken) {
+/// Removes idle sessions from memory, once a minute for as long as the listener is open.
+fn unload_idle_sessions(sessions: &Arc<Sessions>, open: CancellationToken) {
     let sessions = sessions.clone();
     tokio::spawn(async move {
         let mut every = tokio::time::interval(Duration::from_mins(1));
         while open.run_until_cancelled(every.tick()).await.is_some() {
-            sessions.let_go_of_idle().await;
+            sessions.unload_idle().await;
         }
     });
 }

@@ -1,26 +1,28 @@
-//! From the domain's words to the SDK's types.
+//! Tables from our own types to the SDK's. Each match is exhaustive, so that a new kind of error or content block does not
+//! compile until its representation in the protocol is decided.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
-    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
+    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, Outcome, PromptInfo, PromptReply, Reason, Reply,
     ResourceInfo, ResourceLink, ResourceTemplate, Role, ToolInfo,
 };
 use mainstay_wire::reason;
 use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::sink::Era;
+use super::request::Era;
+use super::shared::Shared;
 
-pub(crate) fn tool(info: &ToolInfo) -> wire::Tool {
+pub(super) fn tool(info: &ToolInfo) -> wire::Tool {
     let mut tool = wire::Tool::default();
     tool.name = info.listed.clone().into();
-    tool.title = some(&info.title);
-    tool.description = some(&info.description).map(Into::into);
+    tool.title = non_empty(&info.title);
+    tool.description = non_empty(&info.description).map(Into::into);
     tool.input_schema = info.input_schema.clone();
     tool.output_schema.clone_from(&info.output_schema);
     let mut hints = wire::ToolAnnotations::default();
-    hints.title = some(&info.title);
+    hints.title = non_empty(&info.title);
     hints.read_only_hint = Some(info.effect == Effect::Reads);
     hints.destructive_hint = Some(matches!(info.effect, Effect::Destroys | Effect::Executes));
     hints.idempotent_hint = Some(info.idempotent);
@@ -29,11 +31,11 @@ pub(crate) fn tool(info: &ToolInfo) -> wire::Tool {
     tool
 }
 
-fn some(text: &str) -> Option<String> {
+fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-pub(crate) fn resource(info: ResourceInfo) -> wire::Resource {
+pub(super) fn resource(info: ResourceInfo) -> wire::Resource {
     let mut resource = wire::Resource::new(info.uri, info.name);
     resource.title = info.title;
     resource.description = info.description;
@@ -42,7 +44,7 @@ pub(crate) fn resource(info: ResourceInfo) -> wire::Resource {
     resource
 }
 
-pub(crate) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
+pub(super) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
     let mut out = wire::ResourceTemplate::new(template.uri, template.name);
     out.title = template.title;
     out.description = template.description;
@@ -50,7 +52,7 @@ pub(crate) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
     out
 }
 
-pub(crate) fn prompt(info: PromptInfo) -> wire::Prompt {
+pub(super) fn prompt(info: PromptInfo) -> wire::Prompt {
     let arguments = info
         .arguments
         .into_iter()
@@ -65,7 +67,7 @@ pub(crate) fn prompt(info: PromptInfo) -> wire::Prompt {
     prompt
 }
 
-pub(crate) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
+pub(super) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
     let messages = reply
         .messages
         .into_iter()
@@ -82,7 +84,7 @@ pub(crate) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
     result
 }
 
-pub(crate) fn contents(contents: Contents) -> wire::ResourceContents {
+pub(super) fn contents(contents: Contents) -> wire::ResourceContents {
     body(contents.uri, contents.mime, contents.body)
 }
 
@@ -97,7 +99,27 @@ fn body(uri: String, mime: Option<String>, body: Body) -> wire::ResourceContents
     }
 }
 
-pub(crate) fn reply(reply: Reply) -> CallToolResult {
+/// The result of a tool call that returned.
+pub(super) fn tool_result(outcome: Outcome) -> Result<CallToolResult, ErrorData> {
+    match outcome {
+        Outcome::Reply(reply) => Ok(self::reply(reply)),
+        Outcome::Contents(_) | Outcome::Prompt(_) => Err(mismatch()),
+    }
+}
+
+pub(super) fn mismatch() -> ErrorData {
+    ErrorData::internal_error("The server gave an outcome of another kind.", None)
+}
+
+/// Adds the id under which the log and the audit know a call, and the server's name and version.
+pub(super) fn with_request_id(shared: &Shared, era: Era, mut result: CallToolResult, id: &str) -> CallToolResult {
+    let meta = result.meta.get_or_insert_with(wire::MetaObject::new);
+    meta.0.insert("io.mainstay/requestId".into(), Value::String(id.to_owned()));
+    shared.stamp(era, &mut result.meta);
+    result
+}
+
+fn reply(reply: Reply) -> CallToolResult {
     let content = reply.content.into_iter().map(block).collect();
     let mut result = if reply.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = reply.structured;
@@ -108,39 +130,39 @@ fn block(block: Block) -> ContentBlock {
     match block {
         Block::Text { text, annotations } => {
             let mut out = wire::TextContent::new(text);
-            out.annotations = annotations.map(marks);
+            out.annotations = annotations.map(content_annotations);
             ContentBlock::Text(out)
         }
         Block::Image { data, mime, annotations } => {
             let mut out = wire::ImageContent::new(BASE64.encode(data), mime);
-            out.annotations = annotations.map(marks);
+            out.annotations = annotations.map(content_annotations);
             ContentBlock::Image(out)
         }
         Block::Audio { data, mime, annotations } => {
             let mut out = wire::AudioContent::new(BASE64.encode(data), mime);
-            out.annotations = annotations.map(marks);
+            out.annotations = annotations.map(content_annotations);
             ContentBlock::Audio(out)
         }
         Block::Resource { uri, mime, body: content, annotations } => {
             let mut out = wire::EmbeddedResource::new(body(uri, mime, content));
-            out.annotations = annotations.map(marks);
+            out.annotations = annotations.map(content_annotations);
             ContentBlock::Resource(out)
         }
-        Block::Link(link) => ContentBlock::resource_link(linked(link)),
+        Block::Link(link) => ContentBlock::resource_link(linked_resource(link)),
     }
 }
 
-fn linked(link: ResourceLink) -> wire::Resource {
+fn linked_resource(link: ResourceLink) -> wire::Resource {
     let mut out = wire::Resource::new(link.uri, link.name);
     out.title = link.title;
     out.description = link.description;
     out.mime_type = link.mime;
     out.size = link.size;
-    out.annotations = link.annotations.map(marks);
+    out.annotations = link.annotations.map(content_annotations);
     out
 }
 
-fn marks(annotations: Annotations) -> wire::Annotations {
+fn content_annotations(annotations: Annotations) -> wire::Annotations {
     let mut out = wire::Annotations::default();
     let audience = annotations.audience.into_iter().map(|who| match who {
         Audience::User => wire::Role::User,
@@ -152,12 +174,13 @@ fn marks(annotations: Annotations) -> wire::Annotations {
     out
 }
 
-/// What a failed tool call looks like: something the model can read, unless the request itself made no sense.
-pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, ErrorData> {
+/// The result of a failed tool call. It is a result that the model can read and react to; only an unknown tool, or a
+/// missing capability in the stateless protocol, is an error of the protocol.
+pub(super) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, ErrorData> {
     match error.kind {
         Kind::Unknown => Err(protocol_error(error)),
-        // The stateless protocol has a code for it, which tells the client what to offer next time.
-        Kind::Unsupported if era == Era::Stateless && asks_capability(&error) => Err(protocol_error(error)),
+        // The stateless protocol has a code that tells the client which capability to declare.
+        Kind::Unsupported if era == Era::Stateless && needs_capability(&error) => Err(protocol_error(error)),
         Kind::Unsupported
         | Kind::Invalid
         | Kind::NotFound
@@ -184,20 +207,20 @@ pub(crate) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
     }
 }
 
-fn asks_capability(error: &Error) -> bool {
+fn needs_capability(error: &Error) -> bool {
     matches!(error.reason.as_deref(), Some(Reason::MissingCapabilities(_)))
 }
 
-/// The standard's code table.
-pub(crate) fn protocol_error(error: Error) -> ErrorData {
-    let asks_capability = asks_capability(&error);
+/// The error codes of the standard protocol.
+pub(super) fn protocol_error(error: Error) -> ErrorData {
+    let needs_capability = needs_capability(&error);
     let data = error.reason.as_deref().map(reason);
     match error.kind {
         Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {
             ErrorData::invalid_params(error.public, data)
         }
         Kind::NotFound => ErrorData::resource_not_found(error.public, data),
-        Kind::Unsupported if asks_capability => {
+        Kind::Unsupported if needs_capability => {
             ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data)
         }
         Kind::Denied

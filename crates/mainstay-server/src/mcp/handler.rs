@@ -1,74 +1,96 @@
-//! The protocol's methods, each one a question to the engine.
+//! The protocol's methods, implemented on the engine: the SDK's server trait.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use mainstay_core::{CancellationToken, Outcome, Target};
+use parking_lot::Mutex;
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
-    UpdateTaskParams,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, MetaObject,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    Reference, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
+use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
+use rmcp::task_manager::TaskManager;
 use serde_json::Value;
 use tokio_util::sync::DropGuard;
 
 use crate::connection::Connection;
 use crate::headers::single;
 
-use super::errand::{self, Arrival, Errand, Visit};
+use super::encode;
+use super::invocation::{self, CallResult};
+use super::request::{Era, Invocation, RequestContext};
 use super::sessions::InSession;
-use super::sink::{Era, PeerSink, from_wire};
-use super::subscriptions::{self, Watched};
-use super::{Shared, encode};
+use super::shared::Shared;
+use super::sink::PeerSink;
+use super::subscriptions::{self, SubscribedResources};
 
 /// How many items a page of a list has.
 const PAGE: usize = 100;
 
-/// How long a client may keep a list before it asks again; changes are announced besides.
+/// How long a client may cache a list; it is notified of changes as well.
 const LIST_TTL_MS: u64 = 30_000;
 
-/// The longest name of a resource that is watched, in bytes: a session keeps many.
-const LONGEST_WATCHED: usize = 16 * 1024;
+/// The longest URI that can be subscribed to, in bytes: a session keeps up to a thousand of them in memory.
+const MAX_SUBSCRIBED_URI: usize = 16 * 1024;
 
-/// The most a client may say of itself, in bytes: it is kept for as long as its session.
-const LONGEST_GREETING: usize = 64 * 1024;
+/// The longest params of `initialize`, in bytes: they are kept for as long as the session.
+const MAX_INITIALIZE: usize = 64 * 1024;
 
-type Context = RequestContext<RoleServer>;
+/// The SDK's context of a request; ours ([`RequestContext`]) is made from it.
+type Context = rmcp::service::RequestContext<RoleServer>;
 
-/// One connection's side of the protocol: a session, a stdio stream, or a single stateless request.
+/// Serves one session, one stdio client, or a single stateless request.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
-    /// What is known beforehand on stdio; over HTTP it comes with each request.
-    piped: Option<Piped>,
-    level: AtomicU8,
-    watched: Watched,
-    /// Ends the passing on of events when the session ends.
-    following: Mutex<Option<DropGuard>>,
+    /// The client on stdio; over HTTP each request carries its own connection and session.
+    stdio: Option<StdioClient>,
+    /// What the client set with `logging/setLevel`.
+    level: Mutex<LoggingLevel>,
+    subscribed: SubscribedResources,
+    /// Stops the notifications about changes when the session ends.
+    notifying: Mutex<Option<DropGuard>>,
 }
 
-/// A client at the other end of our standard input and output.
+/// The program that started this one and speaks through its standard input and output.
 #[derive(Clone)]
-pub(crate) struct Piped {
+pub(crate) struct StdioClient {
     pub(crate) connection: Connection,
     pub(crate) session: Arc<str>,
     /// Cancelled at the end of input.
     pub(crate) ended: CancellationToken,
 }
 
+/// Sets the fields that every list has. A macro, because the SDK has a type of its own for each list.
+macro_rules! complete_list {
+    ($handler:expr, $context:expr, $result:expr, $next:expr) => {{
+        let mut result = $result;
+        result.next_cursor = $next;
+        (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
+        $handler.stamp(&$context, &mut result.meta);
+        Ok(result)
+    }};
+}
+
 impl Handler {
     pub(crate) fn over_http(shared: Arc<Shared>) -> Self {
-        Self { shared, piped: None, level: AtomicU8::new(0), watched: Watched::default(), following: Mutex::new(None) }
+        Self {
+            shared,
+            stdio: None,
+            level: Mutex::new(LoggingLevel::Debug),
+            subscribed: SubscribedResources::default(),
+            notifying: Mutex::default(),
+        }
     }
 
-    pub(crate) fn over_stdio(shared: Arc<Shared>, piped: Piped) -> Self {
-        Self { piped: Some(piped), ..Self::over_http(shared) }
+    pub(crate) fn over_stdio(shared: Arc<Shared>, client: StdioClient) -> Self {
+        Self { stdio: Some(client), ..Self::over_http(shared) }
     }
 
     fn parts(context: &Context) -> Option<&http::request::Parts> {
@@ -77,11 +99,11 @@ impl Handler {
 
     fn connection(&self, context: &Context) -> Result<Connection, ErrorData> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Connection>()).cloned();
-        let from_pipe = self.piped.as_ref().map(|piped| piped.connection.clone());
-        from_pipe.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
+        let from_stdio = self.stdio.as_ref().map(|client| client.connection.clone());
+        from_stdio.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
     }
 
-    /// The caller, if it may look at what there is.
+    /// The connection, if its caller has the scope to read.
     fn reader(&self, context: &Context) -> Result<Connection, ErrorData> {
         let connection = self.connection(context)?;
         self.shared.engine.admit_reader(&connection.caller).map_err(|error| {
@@ -91,15 +113,15 @@ impl Handler {
         Ok(connection)
     }
 
-    /// The caller, if it may look at what there is and has not looked too often.
+    /// The connection, if its caller has the scope to read and is within the rate limit of lists.
     fn lister(&self, context: &Context, method: &str) -> Result<Connection, ErrorData> {
         let connection = self.connection(context)?;
         self.shared.engine.admit_listing(&connection.caller, method).map_err(encode::protocol_error)?;
         self.reader(context)
     }
 
-    /// The key under which a call happens once, from the request or from its header. A key that cannot be used is an
-    /// error: to go on without it would be to run the call a second time.
+    /// The idempotency key, from the request's `_meta` or its header. An unreadable key is an error: without the key a
+    /// retry would run the call a second time.
     fn idempotency_key(context: &Context) -> Result<Option<String>, ErrorData> {
         let wrong = |what: &str| ErrorData::invalid_params(format!("The idempotency key {what}."), None);
         if let Some(key) = context.meta.get("io.mainstay/idempotencyKey") {
@@ -114,18 +136,22 @@ impl Handler {
         self.shared.stamp(Era::of(context), meta);
     }
 
+    fn tasks(&self, context: &Context) -> Result<TaskManager, ErrorData> {
+        Ok(self.shared.tasks.of(&self.connection(context)?.caller.principal))
+    }
+
     fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
         request.and_then(|request| request.cursor)
     }
 
-    fn visit(&self, context: &Context) -> Result<Visit, ErrorData> {
+    fn request(&self, context: &Context) -> Result<RequestContext, ErrorData> {
         let era = Era::of(context);
         let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
-        Ok(Visit {
+        Ok(RequestContext {
             connection: self.connection(context)?,
-            session: in_session.or_else(|| self.piped.as_ref().map(|piped| piped.session.clone())),
+            session: in_session.or_else(|| self.stdio.as_ref().map(|client| client.session.clone())),
             idempotency_key: Self::idempotency_key(context)?,
-            sink: Arc::new(PeerSink::new(context, era, &self.level)),
+            sink: Arc::new(PeerSink::new(context, era, *self.level.lock())),
             cancel: context.ct.clone(),
             capabilities: context.client_capabilities().unwrap_or_default(),
             era,
@@ -152,10 +178,10 @@ impl ServerHandler for Handler {
     ) -> Result<InitializeResult, ErrorData> {
         let caller = self.connection(&context)?.caller;
         self.shared.engine.admit_listing(&caller, "initialize").map_err(encode::protocol_error)?;
-        let long = serde_json::to_vec(&request).map_or(usize::MAX, |said| said.len());
-        if long > LONGEST_GREETING {
-            let told = format!("The params of initialize have {long} bytes; at most {LONGEST_GREETING} are taken.");
-            return Err(ErrorData::invalid_params(told, None));
+        let length = serde_json::to_vec(&request).map_or(usize::MAX, |params| params.len());
+        if length > MAX_INITIALIZE {
+            let message = format!("The params of initialize have {length} bytes; the limit is {MAX_INITIALIZE}.");
+            return Err(ErrorData::invalid_params(message, None));
         }
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
@@ -163,9 +189,9 @@ impl ServerHandler for Handler {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let end = CancellationToken::new();
-        let events = self.shared.engine.events().changes();
-        subscriptions::follow(events, context.peer, self.watched.clone(), end.clone());
-        *self.following.lock().unwrap_or_else(PoisonError::into_inner) = Some(end.drop_guard());
+        let changes = self.shared.engine.events().changes();
+        subscriptions::notify_session(changes, context.peer, self.subscribed.clone(), end.clone());
+        *self.notifying.lock() = Some(end.drop_guard());
     }
 
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
@@ -187,12 +213,8 @@ impl ServerHandler for Handler {
         let page = registry
             .tools_for(&connection.caller, Self::cursor(request).as_deref(), PAGE)
             .map_err(encode::protocol_error)?;
-        let mut result =
-            ListToolsResult::with_all_items(page.items.iter().map(|tool| encode::tool(tool.info())).collect());
-        result.next_cursor = page.next;
-        (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
-        self.stamp(&context, &mut result.meta);
-        Ok(result)
+        let tools = page.items.iter().map(|tool| encode::tool(tool.info())).collect();
+        complete_list!(self, context, ListToolsResult::with_all_items(tools), page.next)
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -200,7 +222,7 @@ impl ServerHandler for Handler {
     }
 
     async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
-        errand::call_tool(&self.shared, self.visit(&context)?, request).await
+        invocation::call_tool(&self.shared, self.request(&context)?, request).await
     }
 
     async fn list_resources(
@@ -211,11 +233,8 @@ impl ServerHandler for Handler {
         self.lister(&context, "resources/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.resources(Self::cursor(request).as_deref(), PAGE).await.map_err(encode::protocol_error)?;
-        let mut result = ListResourcesResult::with_all_items(page.items.into_iter().map(encode::resource).collect());
-        result.next_cursor = page.next;
-        (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
-        self.stamp(&context, &mut result.meta);
-        Ok(result)
+        let resources = page.items.into_iter().map(encode::resource).collect();
+        complete_list!(self, context, ListResourcesResult::with_all_items(resources), page.next)
     }
 
     async fn list_resource_templates(
@@ -226,12 +245,8 @@ impl ServerHandler for Handler {
         self.lister(&context, "resources/templates/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.templates(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
-        let mut result =
-            ListResourceTemplatesResult::with_all_items(page.items.into_iter().map(encode::template).collect());
-        result.next_cursor = page.next;
-        (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
-        self.stamp(&context, &mut result.meta);
-        Ok(result)
+        let templates = page.items.into_iter().map(encode::template).collect();
+        complete_list!(self, context, ListResourceTemplatesResult::with_all_items(templates), page.next)
     }
 
     async fn read_resource(
@@ -239,18 +254,18 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let errand = Errand {
+        let invocation = Invocation {
             method: "resources/read",
             target: Target::Resource { uri: request.uri },
             args: Value::Null,
             state: request.request_state,
             responses: request.input_responses,
         };
-        let contents = match errand::travel(&self.shared, self.visit(&context)?, errand).await? {
-            Arrival::Outcome(Outcome::Contents(contents), _) => contents,
-            Arrival::Outcome(..) | Arrival::Task(_) => return Err(errand::mismatch()),
-            Arrival::Asks(asking) => return Ok(ReadResourceResponse::InputRequired(asking)),
-            Arrival::Error(error, _) => return Err(encode::protocol_error(error)),
+        let contents = match invocation::invoke(&self.shared, self.request(&context)?, invocation).await? {
+            CallResult::Outcome(Outcome::Contents(contents), _) => contents,
+            CallResult::Outcome(..) | CallResult::Task(_) => return Err(encode::mismatch()),
+            CallResult::InputRequired(questions) => return Ok(ReadResourceResponse::InputRequired(questions)),
+            CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
         let mut result = ReadResourceResult::new(contents.into_iter().map(encode::contents).collect());
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
@@ -266,11 +281,8 @@ impl ServerHandler for Handler {
         self.lister(&context, "prompts/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.prompts(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
-        let mut result = ListPromptsResult::with_all_items(page.items.into_iter().map(encode::prompt).collect());
-        result.next_cursor = page.next;
-        (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
-        self.stamp(&context, &mut result.meta);
-        Ok(result)
+        let prompts = page.items.into_iter().map(encode::prompt).collect();
+        complete_list!(self, context, ListPromptsResult::with_all_items(prompts), page.next)
     }
 
     async fn get_prompt(
@@ -285,18 +297,18 @@ impl ServerHandler for Handler {
             };
             args.insert(name, value);
         }
-        let errand = Errand {
+        let invocation = Invocation {
             method: "prompts/get",
             args: args.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect(),
             target: Target::Prompt { name: request.name, args },
             state: request.request_state,
             responses: request.input_responses,
         };
-        let mut result = match errand::travel(&self.shared, self.visit(&context)?, errand).await? {
-            Arrival::Outcome(Outcome::Prompt(reply), _) => encode::prompt_reply(reply),
-            Arrival::Outcome(..) | Arrival::Task(_) => return Err(errand::mismatch()),
-            Arrival::Asks(asking) => return Ok(GetPromptResponse::InputRequired(asking)),
-            Arrival::Error(error, _) => return Err(encode::protocol_error(error)),
+        let mut result = match invocation::invoke(&self.shared, self.request(&context)?, invocation).await? {
+            CallResult::Outcome(Outcome::Prompt(reply), _) => encode::prompt_reply(reply),
+            CallResult::Outcome(..) | CallResult::Task(_) => return Err(encode::mismatch()),
+            CallResult::InputRequired(questions) => return Ok(GetPromptResponse::InputRequired(questions)),
+            CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
         self.stamp(&context, &mut result.meta);
         Ok(GetPromptResponse::Complete(result))
@@ -341,27 +353,27 @@ impl ServerHandler for Handler {
         if Era::of(&context) == Era::Stateless {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None));
         }
-        self.level.store(from_wire(request.level) as u8, Ordering::Relaxed);
+        *self.level.lock() = request.level;
         Ok(())
     }
 
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         self.lister(&context, "resources/subscribe")?;
-        if request.uri.len() > LONGEST_WATCHED {
-            let told = format!("The uri has {} bytes; at most {LONGEST_WATCHED} can be watched.", request.uri.len());
-            return Err(ErrorData::invalid_params(told, None));
+        if request.uri.len() > MAX_SUBSCRIBED_URI {
+            let message = format!("The URI has {} bytes; the limit is {MAX_SUBSCRIBED_URI}.", request.uri.len());
+            return Err(ErrorData::invalid_params(message, None));
         }
         if self.shared.engine.registry().shelf(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
         }
-        if self.watched.add(request.uri) {
+        if self.subscribed.add(request.uri) {
             return Ok(());
         }
-        Err(ErrorData::invalid_request("This session watches as many resources as it may.", None))
+        Err(ErrorData::invalid_request("This session has reached its limit of resource subscriptions.", None))
     }
 
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
-        self.watched.remove(&request.uri);
+        self.subscribed.remove(&request.uri);
         Ok(())
     }
 
@@ -371,31 +383,28 @@ impl ServerHandler for Handler {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.reader(context.request_context())?;
-        let ended = self.piped.as_ref().map(|piped| piped.ended.clone()).unwrap_or_default();
+        let ended = self.stdio.as_ref().map(|client| client.ended.clone()).unwrap_or_default();
         subscriptions::listen(self.shared.engine.events().changes(), &context, &ended).await;
         Ok(())
     }
 
     async fn get_task(&self, request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData> {
-        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
-        tasks.get_task(&request.task_id).map(GetTaskResult::new)
+        self.tasks(&context)?.get_task(&request.task_id).map(GetTaskResult::new)
     }
 
     async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
-        tasks.update_task(&request.task_id, request.input_responses)
+        self.tasks(&context)?.update_task(&request.task_id, request.input_responses)
     }
 
     async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Result<(), ErrorData> {
-        let tasks = self.shared.tasks.of(&self.connection(&context)?.caller.principal);
-        tasks.cancel_task(&request.task_id)
+        self.tasks(&context)?.cancel_task(&request.task_id)
     }
 
-    /// The SDK brings here what it does not know, and what it knows but could not read.
+    /// The SDK calls this for methods it does not know, and for those whose params it could not read.
     async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
         let method = request.method.as_str();
-        let gone = Era::of(&context) == Era::Stateless && GONE.contains(&method);
-        if KNOWN.contains(&method) && !gone {
+        let removed = Era::of(&context) == Era::Stateless && REMOVED.contains(&method);
+        if METHODS.contains(&method) && !removed {
             return Err(ErrorData::invalid_params(format!("The params of {} are malformed.", request.method), None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {:?}.", request.method), None))
@@ -403,9 +412,10 @@ impl ServerHandler for Handler {
 }
 
 /// Methods that 2026-07-28 no longer has.
-const GONE: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const REMOVED: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-const KNOWN: [&str; 18] = [
+/// Every method of the protocol, in any version.
+const METHODS: [&str; 18] = [
     "initialize",
     "server/discover",
     "ping",

@@ -1,7 +1,10 @@
-//! Sessions of the older versions: held in memory while they are used, kept in the store so that any replica can go
-//! on with them, and visible to the principal that opened them alone.
+//! Sessions of the older protocol versions. A session is in memory while it is in use and in the store for a day, so that
+//! any replica can restore it, and it exists only for the principal that opened it.
+//!
+//! The SDK manages sessions by id alone. [`Sessions`] wraps its manager and checks the owner, limits how many sessions
+//! one principal has in memory, and unloads idle ones; [`SessionRows`] is the store's side.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -9,39 +12,42 @@ use dashmap::DashMap;
 use futures::{Stream, StreamExt};
 use mainstay_core::{Caller, Principal, new_id};
 use mainstay_engine::Engine;
+use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, LocalSessionManagerError};
 use rmcp::transport::streamable_http_server::session::{
     RestoreOutcome, ServerSseMessage, SessionId, SessionManager, SessionState, SessionStore, SessionStoreError,
 };
 
-use super::resume::Abandoned;
+use super::stream_replay::AbandonedStreams;
 
 tokio::task_local! {
-    /// Who sends the request under way. The SDK asks for sessions by id alone; the id alone is never enough.
+    /// The caller of the request being served. The SDK's session traits do not pass it on, and a session id alone must
+    /// never be enough to use a session.
     pub(crate) static CALLER: Arc<Caller>;
 }
 
-/// One principal's share of the sessions in memory is one of so many.
+/// One principal may have a tenth of the sessions in memory.
 const SHARES: usize = 10;
 
-const KEPT: Duration = Duration::from_hours(24);
+/// How long an unused session stays in the store.
+const STORED: Duration = Duration::from_hours(24);
 
-/// Goes with a message that has come in through a session of its sender's. The header alone says nothing: the stateless
-/// protocol does not look at it.
+/// Added to a message that arrived through a session of its sender. The session header alone proves nothing: stateless
+/// requests may carry it, and nobody checks it there.
 #[derive(Clone)]
 pub(crate) struct InSession(pub(crate) Arc<str>);
 
-/// Whose a session is, and when it was last used.
-struct Held {
+/// A session in memory.
+struct LoadedSession {
     principal: Principal,
-    used: Mutex<Instant>,
+    last_used: Mutex<Instant>,
 }
 
 pub(crate) struct Sessions {
     local: LocalSessionManager,
-    abandoned: Abandoned,
-    owners: DashMap<SessionId, Held>,
+    abandoned: AbandonedStreams,
+    loaded: DashMap<SessionId, LoadedSession>,
     engine: Engine,
     limit: usize,
     idle: Duration,
@@ -60,91 +66,99 @@ pub(crate) enum SessionsError {
 impl Sessions {
     pub(crate) fn new(engine: Engine, limit: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
-        // Plain calls do not pass through the SDK, so it cannot know that a session is in use; we do.
+        // The SDK does not see the calls on the fast path, so its own idle timer would end sessions that are in use.
         local.session_config.keep_alive = None;
-        Self { local, abandoned: Abandoned::default(), owners: DashMap::new(), engine, limit: limit.max(1), idle }
+        Self {
+            local,
+            abandoned: AbandonedStreams::default(),
+            loaded: DashMap::new(),
+            engine,
+            limit: limit.max(1),
+            idle,
+        }
     }
 
-    /// Whether this caller has such a session in memory. To ask is to use it.
-    pub(crate) fn holds(&self, id: &str) -> bool {
+    /// Whether this caller has such a session in memory; if so, its idle time starts again.
+    pub(crate) fn touch(&self, id: &str) -> bool {
         let Ok(principal) = principal() else { return false };
-        let Some(held) = self.owners.get(id).filter(|held| held.principal == principal) else { return false };
-        *held.used.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        let Some(session) = self.loaded.get(id).filter(|session| session.principal == principal) else { return false };
+        *session.last_used.lock() = Instant::now();
         true
     }
 
-    /// Lets go of sessions nobody has used for long. They are in the store, and come back when they are asked for.
-    pub(crate) async fn let_go_of_idle(&self) {
-        let idle = |held: &Held| held.used.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > self.idle;
-        let gone: Vec<SessionId> =
-            self.owners.iter().filter(|held| idle(held)).map(|held| held.key().clone()).collect();
-        for id in gone {
-            self.let_go(&id).await;
+    /// Removes idle sessions from memory. They stay in the store and are restored when they are used again.
+    pub(crate) async fn unload_idle(&self) {
+        let is_idle = |session: &LoadedSession| session.last_used.lock().elapsed() > self.idle;
+        let idle: Vec<SessionId> =
+            self.loaded.iter().filter(|session| is_idle(session)).map(|session| session.key().clone()).collect();
+        for id in idle {
+            self.unload(&id).await;
         }
     }
 
-    async fn let_go(&self, id: &SessionId) {
-        self.owners.remove(id);
-        self.engine.sessions_open(self.owners.len());
+    async fn unload(&self, id: &SessionId) {
+        self.loaded.remove(id);
+        self.engine.sessions_open(self.loaded.len());
         if let Err(error) = self.local.close_session(id).await {
-            tracing::debug!(%error, "a session was gone before it was closed");
+            tracing::debug!(%error, "the SDK had closed the session already");
         }
     }
 
-    /// Makes room for one more of this principal's by letting go of those unused for longest: its own where it has its
-    /// share, else whosever they are.
+    /// Makes room for one more session of this principal by unloading the least recently used: its own if it has used up
+    /// its share, otherwise anybody's.
     async fn make_room(&self, principal: &Principal) {
-        // Without tokens everybody is one principal, whose share is all there is.
+        // Without tokens all clients are the same principal, so it may have all sessions.
         let share = if principal.is_local() { self.limit } else { (self.limit / SHARES).max(1) };
-        while let Some(id) = self.oldest(share, |held| held.principal == *principal) {
-            self.let_go(&id).await;
+        while let Some(id) = self.least_recently_used(share, |session| session.principal == *principal) {
+            self.unload(&id).await;
         }
-        while let Some(id) = self.oldest(self.limit, |_| true) {
-            self.let_go(&id).await;
+        while let Some(id) = self.least_recently_used(self.limit, |_| true) {
+            self.unload(&id).await;
         }
     }
 
-    /// The one unused for longest of these, if there are as many as there may be.
-    fn oldest(&self, limit: usize, counts: impl Fn(&Held) -> bool) -> Option<SessionId> {
-        if self.owners.len() < limit {
+    /// The least recently used of the sessions that count, if there are at least `limit` of them.
+    fn least_recently_used(&self, limit: usize, counts: impl Fn(&LoadedSession) -> bool) -> Option<SessionId> {
+        if self.loaded.len() < limit {
             return None;
         }
         let (mut count, mut oldest) = (0, None);
-        for held in self.owners.iter().filter(|held| counts(held)) {
-            let used = *held.used.lock().unwrap_or_else(PoisonError::into_inner);
+        for session in self.loaded.iter().filter(|session| counts(session)) {
+            let last_used = *session.last_used.lock();
             count += 1;
-            if oldest.as_ref().is_none_or(|(since, _)| used < *since) {
-                oldest = Some((used, held.key().clone()));
+            if oldest.as_ref().is_none_or(|(since, _)| last_used < *since) {
+                oldest = Some((last_used, session.key().clone()));
             }
         }
         oldest.filter(|_| count >= limit).map(|(_, id)| id)
     }
 
-    /// Ends a session of this caller's, in memory and in the store; false if it has none of this id.
+    /// Ends a session of this caller, in memory and in the store; false if the caller has no session with this id.
     pub(crate) async fn end(&self, id: &str) -> mainstay_core::Result<bool> {
         let Ok(principal) = principal() else { return Ok(false) };
-        if self.engine.find_session(id, &principal).await?.is_none() && !self.holds(id) {
+        if self.engine.find_session(id, &principal).await?.is_none() && !self.touch(id) {
             return Ok(false);
         }
         self.engine.close_session(id).await?;
-        self.let_go(&id.into()).await;
+        self.unload(&id.into()).await;
         Ok(true)
     }
 
-    /// Gives a new or restored session to the one who asks for it.
-    async fn admit(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
-        let held = Held { principal: principal()?, used: Mutex::new(Instant::now()) };
-        self.make_room(&held.principal).await;
+    /// Loads a new or restored session for the current caller.
+    async fn load(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
+        let session = LoadedSession { principal: principal()?, last_used: Mutex::new(Instant::now()) };
+        self.make_room(&session.principal).await;
         let outcome = self.local.restore_session(id.clone()).await?;
         if matches!(outcome, RestoreOutcome::Restored(_)) {
-            self.owners.insert(id, held);
-            self.engine.sessions_open(self.owners.len());
+            self.loaded.insert(id, session);
+            self.engine.sessions_open(self.loaded.len());
         }
         Ok(outcome)
     }
 
-    fn owned(&self, id: &SessionId) -> Result<(), SessionsError> {
-        if self.holds(id) { Ok(()) } else { Err(SessionsError::NotFound) }
+    /// To anybody but its owner a session does not exist.
+    fn check_owner(&self, id: &SessionId) -> Result<(), SessionsError> {
+        if self.touch(id) { Ok(()) } else { Err(SessionsError::NotFound) }
     }
 }
 
@@ -158,8 +172,8 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let id: SessionId = format!("{}{}", new_id(), new_id()).into();
-        // A fresh id cannot be there already; if it were, it would not be ours to give away.
-        let RestoreOutcome::Restored(transport) = self.admit(id.clone()).await? else {
+        // If a new random id existed already, the session would be somebody else's.
+        let RestoreOutcome::Restored(transport) = self.load(id.clone()).await? else {
             return Err(SessionsError::NotFound);
         };
         Ok((id, transport))
@@ -170,18 +184,18 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, Self::Error> {
-        self.owned(id)?;
+        self.check_owner(id)?;
         Ok(self.local.initialize_session(id, message).await?)
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
-        Ok(self.owned(id).is_ok() && self.local.has_session(id).await?)
+        Ok(self.check_owner(id).is_ok() && self.local.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
-        // The session's own worker calls this too, and is nobody's request.
-        if CALLER.try_with(|_| ()).is_err() || self.owned(id).is_ok() {
-            self.let_go(id).await;
+        // The SDK's own worker calls this as well, outside of any request; then there is no caller to check.
+        if CALLER.try_with(|_| ()).is_err() || self.check_owner(id).is_ok() {
+            self.unload(id).await;
         }
         Ok(())
     }
@@ -191,13 +205,13 @@ impl SessionManager for Sessions {
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owned(id)?;
+        self.check_owner(id)?;
         message.insert_extension(InSession(id.clone()));
         Ok(self.abandoned.watch(id.clone(), self.local.create_stream(id, message).await?))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
-        self.owned(id)?;
+        self.check_owner(id)?;
         Ok(self.local.accept_message(id, message).await?)
     }
 
@@ -205,7 +219,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owned(id)?;
+        self.check_owner(id)?;
         Ok(self.local.create_standalone_stream(id).await?)
     }
 
@@ -214,7 +228,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
-        self.owned(id)?;
+        self.check_owner(id)?;
         match self.abandoned.resume(id, &last_event_id) {
             Some(rest) => Ok(rest.left_stream()),
             None => Ok(self.local.resume(id, last_event_id).await?.right_stream()),
@@ -222,24 +236,24 @@ impl SessionManager for Sessions {
     }
 
     async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
-        self.admit(id).await
+        self.load(id).await
     }
 }
 
-/// The store's half, as the SDK wants it.
-pub(crate) struct Kept(pub(crate) Engine);
+/// The sessions in the store, as the SDK's trait wants them.
+pub(crate) struct SessionRows(pub(crate) Engine);
 
 #[async_trait]
-impl SessionStore for Kept {
+impl SessionStore for SessionRows {
     async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let Some(session) = self.0.find_session(id, &principal()?).await? else { return Ok(None) };
-        self.0.extend_session(id, KEPT).await?;
+        self.0.extend_session(id, STORED).await?;
         Ok(Some(SessionState::new(serde_json::from_str(&session.state)?)))
     }
 
     async fn store(&self, id: &str, state: &SessionState) -> Result<(), SessionStoreError> {
         let state = serde_json::to_string(&state.initialize_params)?;
-        Ok(self.0.open_session(id, &principal()?, "mcp", state, KEPT).await?)
+        Ok(self.0.open_session(id, &principal()?, "mcp", state, STORED).await?)
     }
 
     async fn delete(&self, id: &str) -> Result<(), SessionStoreError> {

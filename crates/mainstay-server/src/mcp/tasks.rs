@@ -1,116 +1,110 @@
-//! The tasks extension: a call that turns out to take time is answered with a handle to follow.
+//! The tasks extension: a call that turns out to take time is answered with a task that the client can follow.
 //!
-//! A call begins as any other. If it ends, or asks something, before it has said anything on its way, that is the
-//! answer. Its first note, or a second of silence, turns it into a task; questions after that are the task's.
+//! A call starts like any other. If it finishes, or asks a question, before it has reported anything, that is the answer.
+//! Its first progress or log message, or a second without either, turns it into a task; questions it asks after that are
+//! part of the task's state.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use dashmap::DashMap;
 use futures::FutureExt;
 use mainstay_core::{
-    Answer, BoxFuture, Call, CancellationToken, Error, Kind, Note, OpenQuestions, Outcome, Principal, Result, Sink,
+    Answer, BoxFuture, Call, CancellationToken, Error, Kind, Note, OpenQuestions, Outcome, Pace, Result, Sink, Target,
 };
 use rmcp::model::{CallToolResult, ClientCapabilities, CreateTaskResult, ErrorData};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
 use tokio::sync::watch;
 
-use super::answers::{input_request, read_answer};
-use super::errand::{Visit, signed, tool_result};
-use super::sink::{Era, able};
-use super::{Shared, encode};
+use super::encode;
+use super::questions::{check_capabilities, input_request, read_answer};
+use super::request::{Era, RequestContext};
+use super::shared::Shared;
 
-/// How long a finished task waits to be asked for.
-const KEPT: Duration = Duration::from_mins(10);
+/// How long the result of a finished task can be fetched.
+const RESULT_KEPT: Duration = Duration::from_mins(10);
 
-/// A call that has not answered by then is better followed than waited for.
-const SILENCE: Duration = Duration::from_secs(1);
+/// A call that has neither finished nor reported anything by then becomes a task.
+const BECOMES_TASK_AFTER: Duration = Duration::from_secs(1);
 
-/// Tasks one principal may have running; further calls are waited for as if there were no tasks.
-const MOST: usize = 256;
+/// How often clients are told to ask for a task's state.
+const POLL_INTERVAL_MS: u64 = 500;
 
-/// One set of tasks for each principal: somebody else's task cannot be named at all.
-#[derive(Default)]
-pub(crate) struct Tasks(DashMap<Principal, Set>);
-
-struct Set {
-    manager: TaskManager,
-    last_begun: Instant,
-}
-
-impl Tasks {
-    pub(crate) fn of(&self, principal: &Principal) -> TaskManager {
-        self.0.get(principal).map(|set| set.manager.clone()).unwrap_or_default()
-    }
-
-    /// The set to begin a task in, if it has room. Sets that nobody has used for long are forgotten on the way.
-    fn room(&self, principal: &Principal, life: Duration) -> Option<TaskManager> {
-        self.0.retain(|_, set| set.last_begun.elapsed() < 2 * life || set.manager.running_task_count() > 0);
-        let new = || Set { manager: TaskManager::new(), last_begun: Instant::now() };
-        let mut set = self.0.entry(principal.clone()).or_insert_with(new);
-        set.last_begun = Instant::now();
-        (set.manager.running_task_count() < MOST).then(|| set.manager.clone())
+/// Whether a call may be answered with a task: its tool can take long, and the client supports tasks. Fails if the tool
+/// always needs a task and the client does not support any.
+pub(super) fn may_become_task(shared: &Shared, context: &RequestContext, target: &Target) -> Result<bool, ErrorData> {
+    let Target::Tool { name, .. } = target else { return Ok(false) };
+    let pace = shared.engine.registry().tool(name).map_or(Pace::Quick, |tool| tool.info().pace);
+    let supported = context.capabilities.supports_tasks();
+    match pace {
+        Pace::Instant | Pace::Quick => Ok(false),
+        Pace::Task if !supported => {
+            let needed = ClientCapabilities::builder().enable_tasks().build();
+            Err(ErrorData::missing_required_client_capability(needed))
+        }
+        Pace::Long | Pace::Task => Ok(supported),
     }
 }
 
-pub(crate) enum Ran {
-    ToItsEnd(Result<Outcome>),
-    OnAsTask(CreateTaskResult),
+/// What became of a call that may become a task.
+pub(super) enum TaskOrResult {
+    Finished(Result<Outcome>),
+    AsTask(CreateTaskResult),
 }
 
-/// Runs a call that may become a task.
-pub(crate) async fn run(shared: &Arc<Shared>, mut call: Call, visit: Visit) -> Ran {
+/// Runs a call until it ends or becomes a task.
+pub(super) async fn run(shared: &Arc<Shared>, mut call: Call, context: RequestContext) -> TaskOrResult {
     let (stage, mut watching) = watch::channel(Stage::Direct);
-    call.sink = Arc::new(Switch { direct: visit.sink, stage: stage.clone(), capabilities: visit.capabilities });
-    // The request may end before its work does, and must not take it along.
+    call.sink = Arc::new(TaskSink { direct: context.sink, stage: stage.clone(), capabilities: context.capabilities });
+    // The request ends when the task is created; that must not cancel the call.
     let cancel = CancellationToken::new();
     call.cancel = cancel.clone();
     let id = call.request_id.clone();
-    let (engine, lane) = (shared.engine.clone(), visit.connection.lane.clone());
+    let (engine, lane) = (shared.engine.clone(), context.connection.lane.clone());
     let mut work = async move { engine.call(call, &lane).await }.boxed();
     let early = tokio::select! {
         result = &mut work => Some(result),
-        () = reached(&mut watching, |stage| matches!(stage, Stage::Wanted)) => None,
-        () = tokio::time::sleep(SILENCE) => None,
-        () = visit.cancel.cancelled() => {
+        () = reached(&mut watching, |stage| matches!(stage, Stage::TaskWanted)) => None,
+        () = tokio::time::sleep(BECOMES_TASK_AFTER) => None,
+        () = context.cancel.cancelled() => {
             cancel.cancel();
             Some(work.as_mut().await)
         }
     };
     if let Some(result) = early {
-        return Ran::ToItsEnd(result);
+        return TaskOrResult::Finished(result);
     }
-    // A call that has asked is about to end with its question.
+    // A call that has asked a question is about to end with it.
     let asking = matches!(&*stage.borrow(), Stage::Asking);
-    let life = Duration::from_secs(shared.engine.settings().long_deadline_seconds) + KEPT;
-    let room = shared.tasks.room(&visit.connection.caller.principal, life).filter(|_| !asking);
-    if let Some(tasks) = room {
-        return Ran::OnAsTask(go_on(shared, &tasks, life, Running { work, stage, cancel, id }));
+    let life = Duration::from_secs(shared.engine.settings().long_deadline_seconds) + RESULT_KEPT;
+    let tasks = shared.tasks.with_capacity(&context.connection.caller.principal, life).filter(|_| !asking);
+    if let Some(tasks) = tasks {
+        return TaskOrResult::AsTask(spawn(shared, &tasks, life, RunningCall { work, stage, cancel, id }));
     }
-    stage.send_replace(Stage::Alone);
-    Ran::ToItsEnd(work.await)
+    stage.send_replace(Stage::NoTask);
+    TaskOrResult::Finished(work.await)
 }
 
-struct Running {
+struct RunningCall {
     work: BoxFuture<'static, Result<Outcome>>,
     stage: watch::Sender<Stage>,
     cancel: CancellationToken,
     id: Arc<str>,
 }
 
-fn go_on(shared: &Arc<Shared>, tasks: &TaskManager, life: Duration, running: Running) -> CreateTaskResult {
+/// Hands a running call over to a new task.
+fn spawn(shared: &Arc<Shared>, tasks: &TaskManager, life: Duration, running: RunningCall) -> CreateTaskResult {
     let life = u64::try_from(life.as_millis()).unwrap_or(u64::MAX);
-    let options = TaskOptions::new().with_ttl_ms(life).with_poll_interval_ms(500);
-    let Running { mut work, stage, cancel, id } = running;
+    let options = TaskOptions::new().with_ttl_ms(life).with_poll_interval_ms(POLL_INTERVAL_MS);
+    let RunningCall { mut work, stage, cancel, id } = running;
     let shared = shared.clone();
     let task = tasks.spawn(options, move |context| {
         stage.send_replace(Stage::Task(context.clone()));
         Box::pin(async move {
             tokio::select! {
-                result = &mut work => settle(&shared, result, &id).map_err(TaskExit::Error),
+                result = &mut work => task_result(&shared, result, &id).map_err(TaskExit::Error),
                 () = context.cancelled() => {
                     cancel.cancel();
-                    // It stops at once, and writes down that it did.
+                    // It stops at once, and writes to the audit that it was cancelled.
                     let _ = work.await;
                     Err(TaskExit::Cancelled)
                 }
@@ -120,26 +114,28 @@ fn go_on(shared: &Arc<Shared>, tasks: &TaskManager, life: Duration, running: Run
     CreateTaskResult::new(task)
 }
 
-/// How a task ends: a tool that failed has completed with an error to read; a server that failed has failed.
-fn settle(shared: &Shared, result: Result<Outcome>, id: &str) -> Result<CallToolResult, ErrorData> {
+/// A task's result. A tool that failed completes its task with an error for the model to read; only an internal error
+/// fails the task.
+fn task_result(shared: &Shared, result: Result<Outcome>, id: &str) -> Result<CallToolResult, ErrorData> {
     let result = match result {
-        Ok(outcome) => tool_result(outcome),
+        Ok(outcome) => encode::tool_result(outcome),
         Err(error) if error.kind == Kind::Internal => Err(encode::protocol_error(error)),
         Err(error) => encode::tool_error(error, Era::Stateless),
     };
-    result.map(|result| signed(shared, Era::Stateless, result, id))
+    result.map(|result| encode::with_request_id(shared, Era::Stateless, result, id))
 }
 
-/// Where a call stands on its way to becoming a task.
+/// Where a call is on its way to becoming a task.
 #[derive(Clone)]
 enum Stage {
+    /// It has reported nothing yet.
     Direct,
-    /// It has something to say and waits for the task that carries it.
-    Wanted,
-    /// It has put a question to the one who called, and ends with it.
+    /// It has something to report and waits for its task.
+    TaskWanted,
+    /// It has asked the client a question and ends with it.
     Asking,
-    /// It stays a call: there is no task to be had.
-    Alone,
+    /// It stays an ordinary call: there is no capacity for another task, or it has a question.
+    NoTask,
     Task(TaskContext),
 }
 
@@ -147,18 +143,18 @@ async fn reached(watching: &mut watch::Receiver<Stage>, stage: fn(&Stage) -> boo
     let _ = watching.wait_for(stage).await;
 }
 
-/// The way back of a call that may become a task.
-struct Switch {
+/// The sink of a call that may become a task: the request's own sink until then, the task afterwards.
+struct TaskSink {
     direct: Arc<dyn Sink>,
     stage: watch::Sender<Stage>,
     capabilities: ClientCapabilities,
 }
 
-impl Switch {
+impl TaskSink {
     fn task(&self) -> Option<TaskContext> {
         match &*self.stage.borrow() {
             Stage::Task(task) => Some(task.clone()),
-            Stage::Direct | Stage::Wanted | Stage::Asking | Stage::Alone => None,
+            Stage::Direct | Stage::TaskWanted | Stage::Asking | Stage::NoTask => None,
         }
     }
 
@@ -172,17 +168,17 @@ impl Switch {
         });
     }
 
-    /// Asks to become a task and waits until it is one, or cannot be.
+    /// Asks to become a task, and waits until the call is one or cannot be.
     async fn become_task(&self) -> Option<TaskContext> {
         if self.task().is_none() {
-            self.step_from_direct(Stage::Wanted);
-            reached(&mut self.stage.subscribe(), |stage| matches!(stage, Stage::Task(_) | Stage::Alone)).await;
+            self.step_from_direct(Stage::TaskWanted);
+            reached(&mut self.stage.subscribe(), |stage| matches!(stage, Stage::Task(_) | Stage::NoTask)).await;
         }
         self.task()
     }
 }
 
-impl Sink for Switch {
+impl Sink for TaskSink {
     fn send(&self, note: Note) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             match (self.become_task().await, note) {
@@ -193,24 +189,24 @@ impl Sink for Switch {
         })
     }
 
-    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
+    fn ask(&self, open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Box::pin(async move {
             self.step_from_direct(Stage::Asking);
-            let Some(task) = self.task() else { return self.direct.ask(asked).await };
-            able(&self.capabilities, &asked)?;
-            let waiting = asked.questions.into_iter().map(|(key, question)| {
+            let Some(task) = self.task() else { return self.direct.ask(open).await };
+            check_capabilities(&self.capabilities, &open)?;
+            let answers = open.questions.into_iter().map(|(key, question)| {
                 let task = task.clone();
                 async move {
                     let answer = task.request_input(key, input_request(question)?).await;
-                    answer.map(read_answer).map_err(stopped)
+                    answer.map(read_answer).map_err(task_ended)
                 }
             });
-            futures::future::try_join_all(waiting).await
+            futures::future::try_join_all(answers).await
         })
     }
 }
 
-fn stopped(exit: TaskExit) -> Error {
+fn task_ended(exit: TaskExit) -> Error {
     match exit {
         TaskExit::Cancelled => Error::new(Kind::Cancelled, "The task was cancelled."),
         TaskExit::Error(error) => Error::internal(error),

@@ -1,52 +1,55 @@
-//! Standard input and output as lines, the same for every dialect: one message a line.
+//! Standard input and output as lines, one message each, the same for every dialect. Reading and writing have a thread of
+//! their own, because both block.
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_wire::jsonrpc::Refusal;
+use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-/// Messages read ahead of the server, and replies waiting for a slow reader.
+/// How many messages are read ahead of the server, and how many replies wait for a slow reader. Beyond it, reading and
+/// calls wait.
 pub(super) const AHEAD: usize = 256;
 
-/// What tells the writer that nothing follows: the reader may still hold its end of the channel.
+/// Tells the writing thread that nothing follows. Closing the channel would not: the reading thread holds a sender.
 const END: Vec<u8> = Vec::new();
 
-/// Lines that are shorter together are written together.
-const PIECE: usize = 64 * 1024;
+/// Waiting lines are written together, up to this many bytes in one system call.
+const BATCH: usize = 64 * 1024;
 
-/// How long the last lines may take to leave.
-const LAST_WORDS: Duration = Duration::from_secs(5);
+/// How long the last lines may take to be read.
+const FINISH: Duration = Duration::from_secs(5);
 
-/// How long calls that were told to end may take to do so.
+/// How long cancelled calls may take to end.
 pub(super) const CUT_OFF: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether the lines still leave.
-const LOOK: Duration = Duration::from_secs(1);
+/// How often to check whether the client still reads.
+const CHECK: Duration = Duration::from_secs(1);
 
-/// What was read of a line.
+/// A line that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
-    /// All of it, or of one that is too long the beginning: its id may be there.
+    /// The whole line, or the beginning of one that is too long: the request's id may be in it.
     pub(super) bytes: &'a [u8],
-    /// The limit it does not keep, if it is too long.
+    /// The limit, if the line is longer.
     pub(super) over: Option<usize>,
 }
 
 impl<'a> Line<'a> {
-    /// The whole line, or its refusal.
+    /// The whole line, or the error to answer with if it is too long.
     pub(super) fn whole(&self) -> Result<&'a [u8], Refusal> {
         self.over.map_or(Ok(self.bytes), |limit| Err(Refusal::too_long(limit)))
     }
 }
 
-/// Reads to the end of the input, or until `take` returns false. Blocks, so it has a thread of its own.
+/// Calls `take` for each line that is not blank, until the end of the input or until it returns false. Blocks.
 pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl FnMut(Line<'_>) -> bool) {
     let mut buffer = Vec::new();
     while let Ok(Some(line)) = next_line(&mut input, limit, &mut buffer) {
@@ -57,7 +60,7 @@ pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl Fn
     }
 }
 
-/// Reads one line, never holding more than `limit` bytes of it; nothing at the end.
+/// Reads one line and keeps at most `limit` bytes of it; `None` at the end of the input.
 fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) -> std::io::Result<Option<Line<'a>>> {
     line.clear();
     line.shrink_to(64 * 1024);
@@ -87,13 +90,13 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     }
 }
 
-/// Standard output, written by a thread that blocks so that no call ever does.
+/// Standard output, written by a thread of its own so that no call waits for a slow reader.
 #[derive(Clone)]
 pub(super) struct Output {
     lines: mpsc::Sender<Vec<u8>>,
     pipe: Arc<Pipe>,
-    /// How many lines have been taken up for writing.
-    taken: Arc<AtomicU64>,
+    /// How many lines the writing thread has received: grows as long as the client reads.
+    received: Arc<AtomicU64>,
     written: watch::Receiver<bool>,
 }
 
@@ -101,47 +104,49 @@ impl Output {
     pub(super) fn open() -> std::io::Result<Self> {
         let (lines, to_client) = mpsc::channel(AHEAD);
         let (done, written) = watch::channel(false);
-        let taken = Arc::<AtomicU64>::default();
+        let received = Arc::<AtomicU64>::default();
         let pipe = Arc::new(Pipe::open()?);
-        let (count, output) = (taken.clone(), pipe.clone());
+        let (count, output) = (received.clone(), pipe.clone());
         std::thread::spawn(move || {
             let _ = output.write(to_client, &count);
             done.send_replace(true);
         });
-        Ok(Self { lines, pipe, taken, written })
+        Ok(Self { lines, pipe, received, written })
     }
 
+    /// The queue of lines to write.
     pub(super) fn lines(&self) -> &mpsc::Sender<Vec<u8>> {
         &self.lines
     }
 
-    /// Says something from a thread that may wait a little. False if nobody reads any more.
+    /// Writes a line from a thread that may block: directly if nothing waits to be written, else through the queue. False
+    /// if nobody reads any more.
     pub(super) fn say(&self, line: Vec<u8>) -> bool {
         let nothing_waits = self.lines.capacity() == self.lines.max_capacity();
-        match if nothing_waits { self.pipe.write_at_once(line) } else { Err(line) } {
+        match if nothing_waits { self.pipe.write_now(line) } else { Err(line) } {
             Ok(written) => written.is_ok(),
             Err(line) => self.lines.blocking_send(line).is_ok(),
         }
     }
 
-    /// Waits until everything that was said has left, within reason: nobody may be reading.
+    /// Waits until everything has been written, for a limited time: perhaps nobody reads.
     pub(super) async fn finish(mut self) {
-        let _ = timeout(LAST_WORDS, async {
+        let _ = timeout(FINISH, async {
             let _ = self.lines.send(END).await;
             let _ = self.written.wait_for(|done| *done).await;
         })
         .await;
     }
 
-    /// Ends when the client has closed its end and for so long has read nothing of what waits for it. A client that
-    /// only does not read is waited for; then no more is read of its input either, so that its end is not seen there.
+    /// Returns when the client has closed its end and has read nothing for `patience` although something waits for it. A
+    /// client that is only slow is waited for. The end of input does not show this: with a full queue nothing is read.
     pub(super) async fn abandoned(&self, patience: Duration) {
-        let (mut seen, mut since) = (0, Instant::now());
+        let (mut last, mut since) = (0, Instant::now());
         loop {
-            tokio::time::sleep(LOOK).await;
-            let taken = self.taken.load(Ordering::Relaxed);
-            if taken != seen || self.lines.capacity() > 0 {
-                (seen, since) = (taken, Instant::now());
+            tokio::time::sleep(CHECK).await;
+            let received = self.received.load(Ordering::Relaxed);
+            if received != last || self.lines.capacity() > 0 {
+                (last, since) = (received, Instant::now());
             } else if since.elapsed() >= patience && hung_up() {
                 return;
             }
@@ -149,86 +154,84 @@ impl Output {
     }
 }
 
-/// Whether nobody can write to standard input any more, whatever is still to be read there. A file never hangs up.
+/// Whether the other end of standard input is closed, even if there is still something to read. Always false for a file.
 fn hung_up() -> bool {
-    // A socket that is closed on one side only says so in a way of its own.
+    // A socket whose other side only stopped writing reports RDHUP instead of HUP.
     #[cfg(target_os = "linux")]
     let gone = PollFlags::HUP | PollFlags::RDHUP;
     #[cfg(not(target_os = "linux"))]
     let gone = PollFlags::HUP;
     let input = std::io::stdin();
-    let mut asked = [PollFd::new(&input, gone)];
-    poll(&mut asked, Some(&Timespec::default())).is_ok() && asked[0].revents().intersects(gone)
+    let mut polled = [PollFd::new(&input, gone)];
+    poll(&mut polled, Some(&Timespec::default())).is_ok() && polled[0].revents().intersects(gone)
 }
 
-/// Standard output without the library's buffer, which looks for the end of every line.
+/// Standard output without std's line buffer, which searches everything written for line ends.
 struct Pipe {
     output: Mutex<File>,
-    /// How much can be written to it without waiting as long as there is nothing in it; nothing if it is no pipe.
-    room: usize,
+    /// How many bytes can be written without blocking while the pipe is empty; 0 if it is not a pipe.
+    capacity: usize,
 }
 
 impl Pipe {
     fn open() -> std::io::Result<Self> {
         let output = std::io::stdout().as_fd().try_clone_to_owned()?;
-        let room = room(&output);
-        Ok(Self { output: Mutex::new(output.into()), room })
+        let capacity = capacity(&output);
+        Ok(Self { output: Mutex::new(output.into()), capacity })
     }
 
-    fn lock(&self) -> MutexGuard<'_, File> {
-        self.output.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Spares a line the detour through the other thread if the reader has taken all there was; else gives it back.
-    fn write_at_once(&self, mut line: Vec<u8>) -> Result<std::io::Result<()>, Vec<u8>> {
-        let Ok(mut output) = self.output.try_lock() else { return Err(line) };
-        if line.len() >= self.room || rustix::io::ioctl_fionread(&*output) != Ok(0) {
+    /// Writes a line without the detour through the writing thread if the client has read everything so far and the line
+    /// fits into the pipe; otherwise returns the line.
+    fn write_now(&self, mut line: Vec<u8>) -> Result<std::io::Result<()>, Vec<u8>> {
+        let Some(mut output) = self.output.try_lock() else { return Err(line) };
+        if line.len() >= self.capacity || rustix::io::ioctl_fionread(&*output) != Ok(0) {
             return Err(line);
         }
         line.push(b'\n');
         Ok(output.write_all(&line))
     }
 
-    /// Writes line after line, those that wait together in one piece, to the last one.
-    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, taken: &AtomicU64) -> std::io::Result<()> {
-        let mut piece = Vec::with_capacity(PIECE);
+    /// Writes lines until [`END`], those that wait in batches.
+    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, received: &AtomicU64) -> std::io::Result<()> {
+        let mut batch = Vec::with_capacity(BATCH);
         while let Some(line) = lines.blocking_recv() {
-            let mut output = self.lock();
+            let mut output = self.output.lock();
             let mut next = Some(line);
             while let Some(mut line) = next {
-                taken.fetch_add(1, Ordering::Relaxed);
+                received.fetch_add(1, Ordering::Relaxed);
                 if line == END {
-                    return output.write_all(&piece);
+                    return output.write_all(&batch);
                 }
                 line.push(b'\n');
-                if piece.len() + line.len() > PIECE {
-                    output.write_all(&piece)?;
-                    piece.clear();
+                if batch.len() + line.len() > BATCH {
+                    output.write_all(&batch)?;
+                    batch.clear();
                 }
-                if line.len() > PIECE {
+                if line.len() > BATCH {
                     output.write_all(&line)?;
                 } else {
-                    piece.extend_from_slice(&line);
+                    batch.extend_from_slice(&line);
                 }
                 next = lines.try_recv().ok();
             }
-            output.write_all(&piece)?;
-            piece.clear();
+            output.write_all(&batch)?;
+            batch.clear();
         }
         Ok(())
     }
 }
 
-/// Makes the pipe larger, if it is one: most replies then leave in one piece instead of waiting half-way for the reader.
+/// Enlarges the pipe, if it is one, so that most replies fit into it and need not wait for the reader half-way. Returns
+/// how much of it [`Pipe::write_now`] may use.
 #[cfg(target_os = "linux")]
-fn room(output: &OwnedFd) -> usize {
+fn capacity(output: &OwnedFd) -> usize {
     const WANTED: usize = 1024 * 1024;
     let size = rustix::pipe::fcntl_setpipe_size(output, WANTED).or_else(|_| rustix::pipe::fcntl_getpipe_size(output));
     size.map_or(0, |size| size / 2)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn room(_output: &OwnedFd) -> usize {
+fn capacity(_output: &OwnedFd) -> usize {
     0
 }
 
@@ -247,10 +250,10 @@ mod tests {
     }
 
     #[test]
-    fn of_a_line_that_is_too_long_the_beginning_is_left_and_the_next_is_whole() {
+    fn a_line_over_the_limit_is_truncated_and_the_next_line_is_read_whole() {
         let expected = [("abcd\n", true), ("abcd", false), ("    ", false), ("abcd", false), ("e", true)];
         let read = lines("abcd\n\nabcde\n        x\n  \nabcdefghijklmnop\ne", 4);
         assert_eq!(read, expected.map(|(line, whole)| (line.to_owned(), whole)));
-        assert_eq!(lines("abcde", 4), [("abcd".to_owned(), false)], "nor does it need an end");
+        assert_eq!(lines("abcde", 4), [("abcd".to_owned(), false)], "without a line end as well");
     }
 }

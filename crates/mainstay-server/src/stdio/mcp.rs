@@ -1,7 +1,9 @@
-//! The standard protocol over standard input and output.
+//! The standard protocol over standard input and output: the SDK's transport over lines, the fast path for plain calls,
+//! and how the server ends. Requests that were read are still answered after the end of input, because a script that
+//! pipes requests in wants the replies.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -9,19 +11,20 @@ use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
 use mainstay_wire::to_json;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, RequestId, ServerJsonRpcMessage};
+use parking_lot::Mutex;
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::lines::{AHEAD, CUT_OFF, Output, each_line};
 use crate::connection::Connection;
-use crate::mcp::{Handler, Piped, Plain, Shared};
+use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
 use crate::{About, StartError};
 
-/// Serves whoever started this process, until the end of input or until `stop`.
+/// Serves the program that started this process, until the end of input or until `stop`.
 pub(super) async fn serve(
     engine: &Engine,
     about: &About,
@@ -29,15 +32,19 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let shared = Arc::new(Shared::new(engine.clone(), about));
-    let piped =
-        Piped { connection: Connection::local(engine), session: new_id().into(), ended: CancellationToken::new() };
-    let counter = Counter { shared: shared.clone(), piped: piped.clone(), runtime: Handle::current() };
-    let lines = Lines::open(counter, message_bytes, Duration::from_secs(engine.settings().drain_seconds))?;
-    let mut abandoned = std::pin::pin!(lines.output.abandoned(lines.patience));
+    let client = StdioClient {
+        connection: Connection::local(engine),
+        session: new_id().into(),
+        ended: CancellationToken::new(),
+    };
+    let fast_path = FastPath { shared: shared.clone(), client: client.clone(), runtime: Handle::current() };
+    let patience = Duration::from_secs(engine.settings().drain_seconds);
+    let transport = LineTransport::open(fast_path, message_bytes, patience)?;
+    let mut abandoned = std::pin::pin!(transport.output.abandoned(patience));
     loop {
-        let handler = Handler::over_stdio(shared.clone(), piped.clone());
+        let handler = Handler::over_stdio(shared.clone(), client.clone());
         let served = tokio::select! {
-            served = serve_server(handler, lines.transport()) => served,
+            served = serve_server(handler, transport.clone()) => served,
             () = stop.cancelled() => break,
             () = &mut abandoned => break,
         };
@@ -47,127 +54,118 @@ pub(super) async fn serve(
                 let mut serving = std::pin::pin!(running.waiting());
                 tokio::select! {
                     _ = &mut serving => break,
-                    () = &mut abandoned => lines.open.cancel_all(),
+                    () = &mut abandoned => transport.pending.cancel_all(),
                     () = stop.cancelled() => {
-                        // What runs is given its time, and what it says is written.
-                        lines.until();
-                        piped.ended.cancel();
+                        // Running calls get the drain time to finish, and their replies are written.
+                        transport.deadline();
+                        client.ended.cancel();
                         engine.drain().await;
-                        lines.answered().await;
+                        transport.all_answered().await;
                     }
                 }
                 ct.cancel();
-                // There may be nobody for the answers that are left.
-                let _ = tokio::time::timeout(CUT_OFF, serving).await;
+                // The remaining replies may have no reader, so this wait has a limit.
+                let _ = timeout(CUT_OFF, serving).await;
                 break;
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => break,
-            // The opening was not one; the client has been told why and may try again.
+            // The first request was not a valid handshake. The client has its error response and may try again.
             Err(error) => tracing::debug!(%error, "a handshake failed"),
         }
     }
-    lines.output.clone().finish().await;
+    transport.output.clone().finish().await;
     Ok(())
 }
 
-/// The two pipes, and which requests are still to be answered.
-#[derive(Clone)]
-struct Lines {
-    incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
-    output: Output,
-    open: Arc<Open>,
-    ended: CancellationToken,
-    /// How long answers are waited for after the end of input.
-    patience: Duration,
-    until: Arc<OnceLock<Instant>>,
-}
-
-/// Requests read and not yet answered: at the end of input they are still served.
-struct Open {
-    /// With what stops those that are served here and not by the SDK.
+/// Requests that were read and not yet answered.
+struct PendingRequests {
+    /// Each with the token that cancels it if it runs on the fast path; the SDK cancels its own.
     ids: Mutex<HashMap<RequestId, CancellationToken>>,
     count: watch::Sender<usize>,
 }
 
-impl Open {
+impl PendingRequests {
     fn add(&self, id: RequestId, cancel: CancellationToken) {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = self.ids.lock();
         ids.insert(id, cancel);
         self.count.send_replace(ids.len());
     }
 
     fn cancel_all(&self) {
-        let ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
-        ids.values().for_each(CancellationToken::cancel);
+        self.ids.lock().values().for_each(CancellationToken::cancel);
     }
 
-    fn is_cancelled(&self, id: &RequestId) -> bool {
-        !self.ids.lock().unwrap_or_else(PoisonError::into_inner).contains_key(id)
-    }
-
-    /// Takes a request off the list; nothing if it was not on it any more.
+    /// Removes a request; `None` if it was answered or cancelled before.
     fn remove(&self, id: &RequestId) -> Option<CancellationToken> {
-        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = self.ids.lock();
         let removed = ids.remove(id);
         self.count.send_replace(ids.len());
         removed
     }
 }
 
-impl Lines {
-    /// Reading, too, has a thread of its own.
-    fn open(counter: Counter, limit: usize, patience: Duration) -> Result<Self, StartError> {
-        let ended = counter.piped.ended.clone();
+/// The SDK's transport over standard input and output. Clones share the same two streams.
+#[derive(Clone)]
+struct LineTransport {
+    incoming: Arc<tokio::sync::Mutex<mpsc::Receiver<ClientJsonRpcMessage>>>,
+    output: Output,
+    pending: Arc<PendingRequests>,
+    ended: CancellationToken,
+    /// How long replies are waited for after the end of input.
+    patience: Duration,
+    deadline: Arc<OnceLock<Instant>>,
+}
+
+impl LineTransport {
+    /// Starts a thread that reads standard input, which has no asynchronous read.
+    fn open(fast_path: FastPath, limit: usize, patience: Duration) -> Result<Self, StartError> {
+        let ended = fast_path.client.ended.clone();
         let (to_server, incoming) = mpsc::channel(AHEAD);
         let output = Output::open()?;
-        let open = Arc::new(Open { ids: Mutex::default(), count: watch::Sender::new(0) });
-        let (replies, asked) = (output.clone(), open.clone());
-        std::thread::spawn(move || read(limit, &counter, &to_server, &replies, &asked));
-        Ok(Self { incoming: Arc::new(incoming.into()), output, open, ended, patience, until: Arc::default() })
+        let pending = Arc::new(PendingRequests { ids: Mutex::default(), count: watch::Sender::new(0) });
+        let (replies, requests) = (output.clone(), pending.clone());
+        std::thread::spawn(move || read(limit, &fast_path, &to_server, &replies, &requests));
+        Ok(Self { incoming: Arc::new(incoming.into()), output, pending, ended, patience, deadline: Arc::default() })
     }
 
-    fn transport(&self) -> LineTransport {
-        LineTransport(self.clone())
+    /// Waits until every request that was read has its response, or the deadline has passed.
+    async fn all_answered(&self) {
+        let mut pending = self.pending.count.subscribe();
+        let _ = timeout_at(self.deadline(), pending.wait_for(|pending| *pending == 0)).await;
     }
 
-    /// Waits until every request that was read has its answer, within reason.
-    async fn answered(&self) {
-        let mut open = self.open.count.subscribe();
-        let _ = tokio::time::timeout_at(self.until(), open.wait_for(|open| *open == 0)).await;
-    }
-
-    /// When waiting ends. It is set once, by whoever waits first.
-    fn until(&self) -> Instant {
-        *self.until.get_or_init(|| Instant::now() + self.patience)
+    /// When waiting for responses ends: the patience, counted from the first call of this function.
+    fn deadline(&self) -> Instant {
+        *self.deadline.get_or_init(|| Instant::now() + self.patience)
     }
 }
 
-/// Reads lines until the end of input. A line that is no message is answered here and goes no further.
+/// Reads lines until the end of input. A line that is not a JSON-RPC message is answered with an error here.
 fn read(
     limit: usize,
-    counter: &Counter,
+    fast_path: &FastPath,
     to_server: &mpsc::Sender<ClientJsonRpcMessage>,
-    to_client: &Output,
-    open: &Arc<Open>,
+    output: &Output,
+    pending: &Arc<PendingRequests>,
 ) {
     let mut initialized = false;
     each_line(std::io::stdin().lock(), limit, |line| {
         let line = line.whole();
         if let Ok(line) = &line
-            && let Some(plain) = counter.plain(initialized, line)
+            && let Some(call) = fast_path.recognise(initialized, line)
         {
-            return counter.serve(plain, to_client, open);
+            return fast_path.run(call, output, pending);
         }
         match line.and_then(parse) {
             Ok(Some(message)) => {
                 initialized |= is_initialize(&message);
                 if let ClientJsonRpcMessage::Request(request) = &message {
-                    open.add(request.id.clone(), CancellationToken::new());
+                    pending.add(request.id.clone(), CancellationToken::new());
                 }
                 to_server.blocking_send(message).is_ok()
             }
             Ok(None) => true,
-            Err(refusal) => to_client.say(refusal.to_json().into_bytes()),
+            Err(refusal) => output.say(refusal.to_json().into_bytes()),
         }
     });
 }
@@ -176,35 +174,38 @@ fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::InitializeRequest(_)))
 }
 
-/// Serves the plainest calls where they are read, without a detour through the SDK.
-struct Counter {
+/// Runs plain calls on the thread that reads them, without the SDK (see `mcp/fast_path.rs`).
+struct FastPath {
     shared: Arc<Shared>,
-    piped: Piped,
+    client: StdioClient,
     runtime: Handle,
 }
 
-impl Counter {
-    fn plain(&self, initialized: bool, line: &[u8]) -> Option<Plain> {
-        Plain::over_stdio(&self.shared, &self.piped.connection, &self.piped.session, initialized, line)
+impl FastPath {
+    fn recognise(&self, initialized: bool, line: &[u8]) -> Option<PlainCall> {
+        PlainCall::over_stdio(&self.shared, &self.client.connection, &self.client.session, initialized, line)
     }
 
-    /// Most such calls are done at the first look; one that is not goes on elsewhere. False if nobody reads any more.
-    fn serve(&self, plain: Plain, to_client: &Output, open: &Arc<Open>) -> bool {
+    /// Polls the call once: most plain calls finish then, and their reply is written from this thread. A call that has to
+    /// wait goes on in the runtime, so that it does not hold up the next line. False if nobody reads the output any more.
+    fn run(&self, call: PlainCall, output: &Output, pending: &Arc<PendingRequests>) -> bool {
         let _runtime = self.runtime.enter();
-        let (shared, id, cancel) = (self.shared.clone(), plain.id().clone(), plain.cancel().clone());
-        let mut call = Box::pin(async move { plain.answer(&shared).await });
-        match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(reply) => reply.is_ok_and(|reply| to_client.say(reply)),
+        let (shared, id, cancel) = (self.shared.clone(), call.id().clone(), call.cancel().clone());
+        let mut running = Box::pin(async move { call.run(&shared).await });
+        match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(reply) => reply.is_ok_and(|reply| output.say(reply)),
             Poll::Pending => {
-                let (to_client, open) = (to_client.lines().clone(), open.clone());
-                open.add(id.clone(), cancel);
+                let (lines, pending) = (output.lines().clone(), pending.clone());
+                pending.add(id.clone(), cancel);
                 self.runtime.spawn(async move {
-                    let reply = call.await;
-                    // What was cancelled meanwhile is not on the list any more, and gets no answer.
-                    if let (Ok(reply), false) = (reply, open.is_cancelled(&id)) {
-                        let _ = to_client.send(reply).await;
+                    let reply = running.await;
+                    // A request that was cancelled has been removed, and gets no response.
+                    if let Ok(reply) = reply
+                        && pending.ids.lock().contains_key(&id)
+                    {
+                        let _ = lines.send(reply).await;
                     }
-                    open.remove(&id);
+                    pending.remove(&id);
                 });
                 true
             }
@@ -212,7 +213,7 @@ impl Counter {
     }
 }
 
-/// A sound message, nothing for a notification the SDK cannot read, or the reason for an error reply.
+/// A valid message, `None` for a notification that the SDK cannot read, or the error to answer with.
 fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let frame = jsonrpc::inspect(line)?;
     match (serde_json::from_slice(line), frame) {
@@ -221,47 +222,44 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
             tracing::debug!(%error, %method, "params that cannot be read");
             Err(jsonrpc::malformed_params(line, &method))
         }
-        // A notification is never answered, and an answer to nothing needs none.
+        // JSON-RPC 2.0 does not answer notifications, nor responses.
         (Err(_), Frame::Notification { .. } | Frame::Answer) => Ok(None),
     }
 }
-
-struct LineTransport(Lines);
 
 impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        let (outgoing, open) = (self.0.output.lines().clone(), self.0.open.clone());
+        let (lines, pending) = (self.output.lines().clone(), self.pending.clone());
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
                 ServerJsonRpcMessage::Error(error) => error.id.clone(),
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
-            let sent = outgoing.send(to_json(&message)?).await;
+            let sent = lines.send(to_json(&message)?).await;
             if let Some(id) = answered {
-                open.remove(&id);
+                pending.remove(&id);
             }
             sent.map_err(|_| std::io::ErrorKind::BrokenPipe.into())
         }
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        let message = self.0.incoming.lock().await.recv().await;
+        let message = self.incoming.lock().await.recv().await;
         if let Some(ClientJsonRpcMessage::Notification(cancelled)) = &message
-            && let rmcp::model::ClientNotification::CancelledNotification(cancelled) = &cancelled.notification
+            && let ClientNotification::CancelledNotification(cancelled) = &cancelled.notification
             && let Some(id) = &cancelled.params.request_id
+            // A cancelled request gets no response, so the end of input must not wait for one.
+            && let Some(cancel) = self.pending.remove(id)
         {
-            // A cancelled request gets no reply, so nobody needs to wait for one.
-            if let Some(cancel) = self.0.open.remove(id) {
-                cancel.cancel();
-            }
+            cancel.cancel();
         }
         if message.is_none() {
-            // Nobody can end a subscription any more; whoever pipes requests in still wants the answers.
-            self.0.ended.cancel();
-            self.0.answered().await;
+            // Subscriptions end with the input: the client cannot cancel them any more.
+            self.ended.cancel();
+            self.all_answered().await;
         }
         message
     }

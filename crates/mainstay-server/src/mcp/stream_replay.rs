@@ -1,75 +1,81 @@
-//! Streams whose reader has gone away: read on in its place, and replayed when it comes back with the last id it saw.
+//! Resumable response streams: when a client loses its connection, its stream is read on in its place, and replayed when
+//! the client reconnects with the id of the last event it received (`Last-Event-ID`).
+//!
+//! The SDK keeps events only while their stream has a reader; a call whose client was cut off would lose its reply.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use dashmap::DashMap;
 use futures::{Stream, StreamExt};
+use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
-/// How long a finished stream waits for its reader.
+/// How long a finished stream can be resumed.
 const KEPT: Duration = Duration::from_mins(1);
 
-/// Abandoned streams of one session that are kept; the next one is not.
-const MOST: usize = 16;
+/// The most abandoned streams of one session; a further one is dropped.
+const MAX_STREAMS: usize = 16;
 
-/// What all abandoned streams may take together, in bytes.
-const ROOM: usize = 64 * 1024 * 1024;
+/// The most memory of all abandoned streams together, in bytes.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
 
-/// Events a stream remembers while its reader is there: what may be on the way when the connection breaks.
+/// Events remembered of a stream that has its reader: those that may be in transit when the connection breaks.
 const RECENT: usize = 64;
 
-/// A session and one of its streams, as the stream's event ids name it.
+/// A session and the name of one of its streams, which is part of each event's id.
 type Key = (SessionId, String);
 
+/// The streams that can be resumed.
 #[derive(Clone, Default)]
-pub(crate) struct Abandoned {
-    logs: Arc<DashMap<Key, Arc<Log>>>,
+pub(super) struct AbandonedStreams {
+    logs: Arc<DashMap<Key, Arc<EventLog>>>,
+    /// What all of them hold, in bytes.
     bytes: Arc<AtomicUsize>,
 }
 
-/// What a stream has carried lately.
-struct Log {
+/// The last events of a stream.
+struct EventLog {
     events: Mutex<VecDeque<ServerSseMessage>>,
-    /// How many there have been, for those who wait for one more.
+    /// How many events the stream has had in all. A resumed reader waits for this to grow.
     count: watch::Sender<usize>,
     ended: CancellationToken,
 }
 
-impl Log {
-    /// Remembers an event, and forgets the oldest beyond `most`.
-    fn push(&self, event: ServerSseMessage, most: usize) {
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+impl EventLog {
+    /// Adds an event, and removes the oldest beyond `limit`.
+    fn push(&self, event: ServerSseMessage, limit: usize) {
+        let mut events = self.events.lock();
         events.push_back(event);
-        if events.len() > most {
+        if events.len() > limit {
             events.pop_front();
         }
         self.count.send_modify(|count| *count += 1);
     }
 
-    /// The event that was number `index` of all, if it is still remembered.
+    /// The event with this index in the whole stream, if it is still in the log.
     fn at(&self, index: usize) -> Option<ServerSseMessage> {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let forgotten = *self.count.borrow() - events.len();
-        events.get(index.checked_sub(forgotten)?).cloned()
+        let events = self.events.lock();
+        let removed = *self.count.borrow() - events.len();
+        events.get(index.checked_sub(removed)?).cloned()
     }
 
-    /// The place after the event with this id.
+    /// The index after the event with this id.
     fn after(&self, id: &str) -> Option<usize> {
-        let events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        let forgotten = *self.count.borrow() - events.len();
-        events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| forgotten + at + 1)
+        let events = self.events.lock();
+        let removed = *self.count.borrow() - events.len();
+        events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| removed + at + 1)
     }
 
     fn bytes(&self) -> usize {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).iter().map(size).sum()
+        self.events.lock().iter().map(size).sum()
     }
 }
 
@@ -77,14 +83,14 @@ fn size(event: &ServerSseMessage) -> usize {
     event.message.as_deref().and_then(|message| serde_json::to_vec(message).ok()).map_or(0, |bytes| bytes.len())
 }
 
-/// An event's id is `index/stream`.
+/// The stream's name in an event's id, which the SDK writes as `index/stream`.
 fn stream_of(id: &str) -> Option<&str> {
     id.split_once('/').map(|(_, stream)| stream)
 }
 
-impl Abandoned {
-    /// Passes a stream on to its reader, remembering what it carried for as long as it runs.
-    pub(crate) fn watch<S>(
+impl AbandonedStreams {
+    /// Passes a stream on to its reader and logs its events, so that it can be resumed if the reader goes away.
+    pub(super) fn watch<S>(
         &self,
         session: SessionId,
         stream: S,
@@ -92,12 +98,12 @@ impl Abandoned {
     where
         S: Stream<Item = ServerSseMessage> + Send + Sync + 'static,
     {
-        let log = Log { events: Mutex::default(), count: watch::Sender::new(0), ended: CancellationToken::new() };
-        Watched { inner: Some(Box::pin(stream)), log: Arc::new(log), session, shelf: self.clone() }
+        let log = EventLog { events: Mutex::default(), count: watch::Sender::new(0), ended: CancellationToken::new() };
+        WatchedStream { inner: Some(Box::pin(stream)), log: Arc::new(log), session, abandoned: self.clone() }
     }
 
     /// The rest of an abandoned stream of this session, from the event after `last` on.
-    pub(crate) fn resume(&self, session: &SessionId, last: &str) -> Option<ReceiverStream<ServerSseMessage>> {
+    pub(super) fn resume(&self, session: &SessionId, last: &str) -> Option<ReceiverStream<ServerSseMessage>> {
         let key = (session.clone(), stream_of(last)?.to_owned());
         let log = self.logs.get(&key)?.clone();
         let mut next = log.after(last)?;
@@ -120,18 +126,18 @@ impl Abandoned {
         Some(ReceiverStream::new(receiver))
     }
 
-    /// Reads an abandoned stream to its end and keeps it for a while, if there is room for it.
-    async fn read_on(self, key: Key, log: Arc<Log>, mut stream: Events) {
-        if self.logs.iter().filter(|kept| kept.key().0 == key.0).count() >= MOST {
+    /// Reads an abandoned stream to its end and keeps it for a while, within the limits.
+    async fn read_on(self, key: Key, log: Arc<EventLog>, mut stream: Events) {
+        if self.logs.iter().filter(|kept| kept.key().0 == key.0).count() >= MAX_STREAMS {
             return;
         }
-        let mut taken = Taken { bytes: self.bytes.clone(), own: 0 };
-        if !taken.grow(log.bytes()) {
+        let mut memory = MemoryShare { total: self.bytes.clone(), own: 0 };
+        if !memory.grow(log.bytes()) {
             return;
         }
         self.logs.insert(key.clone(), log.clone());
         while let Some(event) = stream.next().await {
-            if !taken.grow(size(&event)) {
+            if !memory.grow(size(&event)) {
                 break;
             }
             log.push(event, usize::MAX);
@@ -142,36 +148,37 @@ impl Abandoned {
     }
 }
 
-/// A stream's part of the room, given back when it goes.
-struct Taken {
-    bytes: Arc<AtomicUsize>,
+/// One stream's part of the memory of all abandoned streams; dropping it gives the memory back.
+struct MemoryShare {
+    total: Arc<AtomicUsize>,
     own: usize,
 }
 
-impl Taken {
+impl MemoryShare {
+    /// False if the limit is exceeded.
     fn grow(&mut self, by: usize) -> bool {
         self.own += by;
-        self.bytes.fetch_add(by, Ordering::Relaxed) + by <= ROOM
+        self.total.fetch_add(by, Ordering::Relaxed) + by <= MAX_BYTES
     }
 }
 
-impl Drop for Taken {
+impl Drop for MemoryShare {
     fn drop(&mut self) {
-        self.bytes.fetch_sub(self.own, Ordering::Relaxed);
+        self.total.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
 
 type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
-struct Watched {
-    /// Gone once the stream has ended.
+struct WatchedStream {
+    /// `None` once the stream has ended.
     inner: Option<Events>,
-    log: Arc<Log>,
+    log: Arc<EventLog>,
     session: SessionId,
-    shelf: Abandoned,
+    abandoned: AbandonedStreams,
 }
 
-impl Stream for Watched {
+impl Stream for WatchedStream {
     type Item = ServerSseMessage;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<ServerSseMessage>> {
@@ -185,13 +192,13 @@ impl Stream for Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedStream {
     fn drop(&mut self) {
         let Some(stream) = self.inner.take() else { return };
         let last = self.log.count.borrow().checked_sub(1).and_then(|last| self.log.at(last));
         let named = last.and_then(|event| event.event_id).and_then(|id| stream_of(&id).map(str::to_owned));
-        // Without an id the reader has nothing to come back with.
+        // Without the id of an event the client cannot ask for the rest.
         let (Some(name), Ok(runtime)) = (named, tokio::runtime::Handle::try_current()) else { return };
-        runtime.spawn(self.shelf.clone().read_on((self.session.clone(), name), self.log.clone(), stream));
+        runtime.spawn(self.abandoned.clone().read_on((self.session.clone(), name), self.log.clone(), stream));
     }
 }

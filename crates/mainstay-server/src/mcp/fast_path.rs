@@ -1,7 +1,13 @@
-//! The short way for the plainest of calls: a tool that says nothing on its way, called in a request without anything
-//! out of the ordinary. Its reply is one JSON body, so no stream, no task and no peer has to be set up for it.
+//! The fast path for plain tool calls, used by `/mcp` and by stdio.
 //!
-//! This is no second reading of the protocol: whatever is not plain, and whatever is wrong, is left to the SDK.
+//! For each request the SDK sets up a peer, a service loop and several tasks, so that a call can report progress, ask
+//! questions and be cancelled. A tool that does none of this ([`Pace::Instant`]) does not need them, and its reply is one
+//! JSON message. [`PlainCall`] recognises such a request, makes the same engine call as [`super::invocation`] (gate,
+//! policies and audit included), and writes the reply with the same encoder.
+//!
+//! It rejects nothing. A request with any unknown field, an unusual header, a progress token, an invalid id or a tool that
+//! may ask for consent is not plain, and goes to the SDK, which alone decides what is wrong with it. So there is one
+//! reading of the protocol, and removing this module would change nothing but the speed.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,12 +20,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::encode;
+use super::request::Era;
+use super::sessions::Sessions;
+use super::shared::Shared;
 use crate::connection::Connection;
 use crate::headers::single;
-
-use super::errand::{signed, tool_result};
-use super::sink::Era;
-use super::{Sessions, Shared, encode};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -43,7 +49,7 @@ struct Params<'a> {
     meta: Meta<'a>,
 }
 
-/// A request that wants progress or a log has a field more, and with it takes the long way.
+/// A request for progress or log messages has another field here, and so is not plain.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Meta<'a> {
@@ -58,25 +64,26 @@ struct Meta<'a> {
 }
 
 impl<'a> Message<'a> {
-    fn read(bytes: &'a [u8]) -> Option<Self> {
+    fn parse(bytes: &'a [u8]) -> Option<Self> {
         let message: Self = serde_json::from_slice(bytes).ok()?;
         (message.jsonrpc == "2.0" && message.method == "tools/call").then_some(message)
     }
 }
 
 impl Meta<'_> {
-    /// The protocol a request speaks: the newest if it says so in full, the older one if that was agreed on before.
-    fn era(&self, agreed: bool) -> Option<Era> {
+    /// The era of a request: stateless if it declares everything that 2026-07-28 wants, the older one if it declares
+    /// nothing and the client has initialized (`initialized`).
+    fn era(&self, initialized: bool) -> Option<Era> {
         match (self.version, &self.capabilities) {
             (Some(version), Some(_)) if version == ProtocolVersion::V_2026_07_28.as_str() => Some(Era::Stateless),
-            (None, None) if agreed => Some(Era::Session),
+            (None, None) if initialized => Some(Era::Session),
             _ => None,
         }
     }
 }
 
 /// A plain call, ready to be made.
-pub(crate) struct Plain {
+pub(crate) struct PlainCall {
     id: RequestId,
     era: Era,
     call: Call,
@@ -85,12 +92,12 @@ pub(crate) struct Plain {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Answer<'a> {
+enum Response<'a> {
     Result { jsonrpc: &'static str, id: &'a RequestId, result: CallToolResult },
     Error { jsonrpc: &'static str, id: &'a RequestId, error: ErrorData },
 }
 
-impl Plain {
+impl PlainCall {
     /// The call, if this request to `/mcp` is plain in every respect.
     pub(crate) fn over_http(
         shared: &Shared,
@@ -99,25 +106,27 @@ impl Plain {
         connection: &Connection,
         body: &[u8],
     ) -> Option<Self> {
-        if !takes_json(headers) {
+        if !accepts_json(headers) {
             return None;
         }
-        let message = Message::read(body)?;
+        let message = Message::parse(body)?;
         let session = single(headers, "mcp-session-id").ok()?;
         let era = match session {
-            None if headers_agree(headers, &message.params.name)? => message.params.meta.era(false)?,
-            Some(session) if older_version(headers)? && sessions.holds(session) => message.params.meta.era(true)?,
+            None if headers_match_body(headers, &message.params.name)? => message.params.meta.era(false)?,
+            Some(session) if names_older_version(headers)? && sessions.touch(session) => {
+                message.params.meta.era(true)?
+            }
             None | Some(_) => return None,
         };
-        // A request in a session that speaks the newest protocol besides contradicts itself.
+        // A stateless request inside a session contradicts itself.
         if session.is_some() != (era == Era::Session) {
             return None;
         }
         let key = single(headers, "idempotency-key").ok()?.map(str::to_owned);
-        Self::make(shared, connection, message, era, session.map(Into::into), key)
+        Self::new(shared, connection, message, era, session.map(Into::into), key)
     }
 
-    /// The call, if this line is plain in every respect. `initialized` says whether the older protocol was agreed on.
+    /// The call, if this line is plain in every respect. `initialized` says whether the client has sent `initialize`.
     pub(crate) fn over_stdio(
         shared: &Shared,
         connection: &Connection,
@@ -125,12 +134,12 @@ impl Plain {
         initialized: bool,
         line: &[u8],
     ) -> Option<Self> {
-        let message = Message::read(line)?;
+        let message = Message::parse(line)?;
         let era = message.params.meta.era(initialized)?;
-        Self::make(shared, connection, message, era, Some(session.clone()), None)
+        Self::new(shared, connection, message, era, Some(session.clone()), None)
     }
 
-    fn make(
+    fn new(
         shared: &Shared,
         connection: &Connection,
         message: Message<'_>,
@@ -141,8 +150,8 @@ impl Plain {
         let Message { id, params, .. } = message;
         let id = plain_id(id)?;
         let args = params.arguments.map_or(Value::Null, Value::Object);
-        // A call that is refused for its scope says nothing on its way either.
-        if !is_silent(shared, &params.name) && shared.engine.permits(&connection.caller, &params.name, &args) {
+        // A call that will be rejected for its scope never runs, so whatever its tool does is plain as well.
+        if !is_plain_tool(shared, &params.name) && shared.engine.permits(&connection.caller, &params.name, &args) {
             return None;
         }
         let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, connection.caller.clone());
@@ -155,43 +164,45 @@ impl Plain {
         &self.id
     }
 
+    /// Cancels the call.
     pub(crate) fn cancel(&self) -> &CancellationToken {
         &self.call.cancel
     }
 
     /// Makes the call and writes the response.
-    pub(crate) async fn answer(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
+    pub(crate) async fn run(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
         let Self { id, era, call, connection } = self;
-        let name = call.request_id.clone();
+        let request_id = call.request_id.clone();
         let result = match shared.engine.call(call, &connection.lane).await {
-            Ok(outcome) => tool_result(outcome),
+            Ok(outcome) => encode::tool_result(outcome),
             Err(error) => {
                 connection.missing_scope.note(&error);
                 encode::tool_error(error, era)
             }
         };
-        let answer = match result {
+        let response = match result {
             Ok(result) => {
-                let mut result = signed(shared, era, result, &name);
+                let mut result = encode::with_request_id(shared, era, result, &request_id);
                 if era == Era::Session {
                     result.result_type = None;
                 }
-                Answer::Result { jsonrpc: "2.0", id: &id, result }
+                Response::Result { jsonrpc: "2.0", id: &id, result }
             }
-            Err(error) => Answer::Error { jsonrpc: "2.0", id: &id, error },
+            Err(error) => Response::Error { jsonrpc: "2.0", id: &id, error },
         };
-        to_json(&answer)
+        to_json(&response)
     }
 }
 
-/// Text or a whole number; `1.0` and `1e3`, and what is too long, are left to others to refuse.
+/// A string or an integer. `1.0`, `1e3` and ids that are too long are left to the SDK path to reject.
 fn plain_id(raw: &RawValue) -> Option<RequestId> {
     let text = raw.get();
     let whole = text.starts_with('"') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     if whole && text.len() <= MAX_ID { serde_json::from_str(text).ok() } else { None }
 }
 
-fn takes_json(headers: &HeaderMap) -> bool {
+/// Whether the content negotiation is the usual one: the protocol wants clients to accept both kinds of response.
+fn accepts_json(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let accept = text(header::ACCEPT);
     text(header::CONTENT_TYPE).starts_with("application/json")
@@ -199,8 +210,8 @@ fn takes_json(headers: &HeaderMap) -> bool {
         && accept.contains("text/event-stream")
 }
 
-/// The headers of the newest protocol are all there and say what the body says.
-fn headers_agree(headers: &HeaderMap, name: &str) -> Option<bool> {
+/// Whether the headers that 2026-07-28 requires are all there and agree with the body.
+fn headers_match_body(headers: &HeaderMap, name: &str) -> Option<bool> {
     Some(
         single(headers, "mcp-protocol-version").ok()? == Some(ProtocolVersion::V_2026_07_28.as_str())
             && single(headers, "mcp-method").ok()? == Some("tools/call")
@@ -209,26 +220,26 @@ fn headers_agree(headers: &HeaderMap, name: &str) -> Option<bool> {
     )
 }
 
-/// The version is one with sessions, or not named at all.
-fn older_version(headers: &HeaderMap) -> Option<bool> {
+/// Whether the version header names a version with sessions, or is absent.
+fn names_older_version(headers: &HeaderMap) -> Option<bool> {
     let mut older = ProtocolVersion::KNOWN_VERSIONS.iter().filter(|version| version.has_initialize());
     let named = single(headers, "mcp-protocol-version").ok()?;
     Some(named.is_none_or(|named| older.any(|version| version.as_str() == named)))
 }
 
-/// A tool that neither reports nor asks, and whose arguments are not to be repeated in headers.
-fn is_silent(shared: &Shared, name: &str) -> bool {
+/// A tool that neither reports nor asks, and none of whose arguments has to be repeated in a header.
+fn is_plain_tool(shared: &Shared, name: &str) -> bool {
     let registry = shared.engine.registry();
     registry.tool(name).is_some_and(|tool| {
         let info = tool.info();
-        info.pace == Pace::Instant && !shared.engine.asks_first(info) && !in_headers(&info.input_schema)
+        info.pace == Pace::Instant && !shared.engine.asks_first(info) && !has_header_argument(&info.input_schema)
     })
 }
 
-fn in_headers(schema: &Map<String, Value>) -> bool {
+fn has_header_argument(schema: &Map<String, Value>) -> bool {
     schema.contains_key("x-mcp-header")
         || schema
             .get("properties")
             .and_then(Value::as_object)
-            .is_some_and(|properties| properties.values().filter_map(Value::as_object).any(in_headers))
+            .is_some_and(|properties| properties.values().filter_map(Value::as_object).any(has_header_argument))
 }

@@ -1,0 +1,84 @@
+//! Questions a call has for the client: which of them it can answer, how they are sent, how its answers are read.
+//!
+//! The older protocol sends a question as a request to the client, 2026-07-28 returns it in a result, and a task keeps it
+//! in its state. The question and the answer look the same in all three.
+
+use std::collections::BTreeSet;
+
+use mainstay_core::{Answer, AnswerAction, Error, Kind, OpenQuestions, Question, Reason, Result};
+use rmcp::model::{ClientCapabilities, ElicitRequest, ElicitRequestParams, InputRequest};
+use serde_json::{Value, json};
+
+/// Fails if the client did not declare the capability that a question needs: the protocol forbids sending it then.
+pub(super) fn check_capabilities(has: &ClientCapabilities, open: &OpenQuestions) -> Result<()> {
+    let mut missing = BTreeSet::new();
+    for (_, question) in &open.questions {
+        let (needed, supported) = match question {
+            // A client that declares elicitation without saying which kind supports forms.
+            Question::Form { .. } => {
+                ("elicitation", has.elicitation.as_ref().is_some_and(|e| e.form.is_some() || e.url.is_none()))
+            }
+            Question::Page { .. } => ("elicitation", has.elicitation.as_ref().is_some_and(|e| e.url.is_some())),
+            Question::Sample(_) => ("sampling", has.sampling.is_some()),
+            Question::Roots => ("roots", has.roots.is_some()),
+        };
+        if !supported {
+            missing.insert(needed.to_owned());
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let missing: Vec<String> = missing.into_iter().collect();
+    let line = format!("This call has a question for the client, which does not offer {}.", missing.join(", "));
+    Err(Error::new(Kind::Unsupported, line).with_reason(Reason::MissingCapabilities(missing)))
+}
+
+/// A question as the request that the older protocol sends to the client; the newer one embeds the same in a result.
+pub(super) fn input_request(question: Question) -> Result<InputRequest> {
+    let wire = match question {
+        Question::Form { .. } | Question::Page { .. } => {
+            return Ok(InputRequest::Elicitation(ElicitRequest::new(elicitation(question)?)));
+        }
+        Question::Sample(params) => json!({"method": "sampling/createMessage", "params": params}),
+        Question::Roots => json!({"method": "roots/list"}),
+    };
+    serde_json::from_value(wire).map_err(Error::internal)
+}
+
+/// The params of `elicitation/create`, for a question that is one.
+pub(super) fn elicitation(question: Question) -> Result<ElicitRequestParams> {
+    let wire = match question {
+        Question::Form { message, schema } => json!({"mode": "form", "message": message, "requestedSchema": schema}),
+        Question::Page { message, url, id } => {
+            json!({"mode": "url", "message": message, "url": url, "elicitationId": id})
+        }
+        Question::Sample(_) | Question::Roots => return Err(Error::internal("not an elicitation")),
+    };
+    serde_json::from_value(wire).map_err(Error::internal)
+}
+
+/// Reads the client's result for a question. An elicitation's result has an `action`, which says what the person did; a
+/// sampled message and a list of roots have none and count as accepted.
+pub(super) fn read_answer(value: Value) -> Answer {
+    let action = match value.get("action").and_then(Value::as_str) {
+        Some("decline") => AnswerAction::Decline,
+        Some("cancel") => AnswerAction::Cancel,
+        Some(_) | None => AnswerAction::Accept,
+    };
+    let content = match value.get("action") {
+        Some(_) => value.get("content").cloned().unwrap_or_default(),
+        None => value,
+    };
+    Answer { action, value: content }
+}
+
+/// The inverse of [`read_answer`], for answers of earlier rounds that travel in the request state.
+pub(super) fn write_answer(answer: &Answer) -> Value {
+    let action = match answer.action {
+        AnswerAction::Accept => "accept",
+        AnswerAction::Decline => "decline",
+        AnswerAction::Cancel => "cancel",
+    };
+    json!({"action": action, "content": answer.value})
+}

@@ -1,0 +1,61 @@
+//! A request of the standard protocol as the adapter's modules pass it on. This module imports no other module of the
+//! adapter.
+
+use std::sync::Arc;
+
+use mainstay_core::{Answers, Call, CancellationToken, Sink, Target};
+use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion};
+use rmcp::service::RoleServer;
+use serde_json::Value;
+
+use crate::connection::Connection;
+
+/// Which of the two protocol generations a request uses. Both are served on one endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// Up to 2025-11-25: `initialize`, sessions, and requests from the server to the client.
+    Session,
+    /// From 2026-07-28: each request is self-contained, and a question to the client is a result.
+    Stateless,
+}
+
+impl Era {
+    pub(crate) fn of(context: &rmcp::service::RequestContext<RoleServer>) -> Self {
+        let stateless = context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28);
+        if stateless { Self::Stateless } else { Self::Session }
+    }
+}
+
+/// Who sent a request, and how the client can be reached while the request is being served.
+pub(crate) struct RequestContext {
+    pub(crate) connection: Connection,
+    pub(crate) session: Option<Arc<str>>,
+    pub(crate) idempotency_key: Option<String>,
+    pub(crate) sink: Arc<dyn Sink>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) era: Era,
+}
+
+impl RequestContext {
+    /// The engine's call for this request.
+    pub(crate) fn call(&self, target: Target, answers: Answers) -> Call {
+        let mut call = Call::new(target, self.connection.caller.clone());
+        call.session.clone_from(&self.session);
+        call.idempotency_key.clone_from(&self.idempotency_key);
+        call.answers = answers;
+        call.sink = self.sink.clone();
+        call.cancel = self.cancel.clone();
+        call
+    }
+}
+
+/// What a request asks for, and the client's answers if it is the second round of a call that had questions.
+pub(crate) struct Invocation {
+    pub(crate) method: &'static str,
+    pub(crate) target: Target,
+    /// The arguments; the request state handed to the client is bound to them and to the target.
+    pub(crate) args: Value,
+    pub(crate) state: Option<String>,
+    pub(crate) responses: Option<InputResponses>,
+}

@@ -1,0 +1,60 @@
+//! What every handler of the standard protocol shares, whatever connection it serves.
+
+use mainstay_engine::Engine;
+use rmcp::model::{Implementation, MetaObject, ServerCapabilities};
+use serde_json::Value;
+
+use super::request::Era;
+use super::request_state::RequestStateSealer;
+use super::task_sets::TaskSets;
+use crate::About;
+
+/// One for each server process, behind an `Arc`.
+pub(crate) struct Shared {
+    pub(crate) engine: Engine,
+    pub(crate) request_states: RequestStateSealer,
+    pub(crate) tasks: TaskSets,
+    pub(crate) implementation: Implementation,
+    pub(crate) instructions: String,
+    pub(crate) capabilities: ServerCapabilities,
+    /// The server's name and version as they go into each result's `_meta`; serialized once.
+    server_info: Value,
+}
+
+impl Shared {
+    pub(crate) fn new(engine: Engine, about: &About) -> Self {
+        let implementation = Implementation::new("mainstay", about.version).with_title("Mainstay");
+        Self {
+            request_states: RequestStateSealer::default(),
+            tasks: TaskSets::default(),
+            server_info: serde_json::to_value(&implementation).unwrap_or_default(),
+            implementation,
+            instructions: about.instructions.clone(),
+            capabilities: capabilities(),
+            engine,
+        }
+    }
+
+    /// Adds the server's name and version to a result: the stateless protocol wants it in each one.
+    pub(crate) fn stamp(&self, era: Era, meta: &mut Option<MetaObject>) {
+        if era == Era::Stateless {
+            let meta = meta.get_or_insert_with(MetaObject::new);
+            meta.0.insert("io.modelcontextprotocol/serverInfo".into(), self.server_info.clone());
+        }
+    }
+}
+
+fn capabilities() -> ServerCapabilities {
+    ServerCapabilities::builder()
+        .enable_tools()
+        .enable_tool_list_changed()
+        .enable_resources()
+        .enable_resources_subscribe()
+        .enable_resources_list_changed()
+        .enable_prompts()
+        .enable_prompts_list_changed()
+        .enable_completions()
+        .enable_logging()
+        .enable_tasks()
+        .build()
+}
