@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
-use mainstay_server::client::{Remote, RemoteError, RemoteReply, RemoteTool};
+use mainstay_server::client::{RemoteError, RemoteReply, RemoteServer, RemoteTool};
 use serde_json::Value;
 
 use super::call::{Order, read_arguments};
@@ -40,9 +40,9 @@ pub(crate) async fn call(url: &str, timeout: u64, order: Order) -> anyhow::Resul
     Ok(if reply.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-async fn open(url: &str, timeout: u64) -> anyhow::Result<Remote> {
+async fn open(url: &str, timeout: u64) -> anyhow::Result<RemoteServer> {
     let token = std::env::var("MAINSTAY_TOKEN").ok().filter(|token| !token.is_empty());
-    Remote::open(url, token.as_deref(), Duration::from_secs(timeout)).await.map_err(|error| harmless(&error))
+    RemoteServer::connect(url, token.as_deref(), Duration::from_secs(timeout)).await.map_err(|error| harmless(&error))
 }
 
 /// What a server refuses with is its text, not ours.
@@ -50,7 +50,7 @@ fn harmless(error: &RemoteError) -> anyhow::Error {
     anyhow!(printable::text(&error.to_string()))
 }
 
-async fn make(server: &Remote, order: &Order) -> anyhow::Result<RemoteReply> {
+async fn make(server: &RemoteServer, order: &Order) -> anyhow::Result<RemoteReply> {
     let (tools, url) = (server.tools().await.map_err(|error| harmless(&error))?, server.url());
     let tool = match find(&tools, &order.tool).as_slice() {
         [one] => *one,

@@ -158,7 +158,7 @@ fn secrets_stay_where_they_belong() {
     let own = tempfile::tempdir().unwrap();
     for (url, token, words) in [
         ("http://me:canary@127.0.0.1:1/", None, "MAINSTAY_TOKEN"),
-        ("http://me:canary@127.0.0.1:x/", None, "no URL"),
+        ("http://me:canary@127.0.0.1:x/", None, "not a valid URL"),
         ("http://127.0.0.1:1/?key=canary", None, "cannot reach"),
         ("http://mainstay.example/", Some("canary"), "without https"),
         ("http://10.0.0.1:1/", Some("canary"), "without https"),
