@@ -31,7 +31,7 @@ const STEPS: &[Step] = &[
         tools: &[Tool::Node, Tool::Python, Tool::Requests, Tool::Postgres],
         run: unit,
     },
-    Step { name: "elsewhere", about: "the sandbox as on systems other than Linux", tools: &[], run: elsewhere },
+    Step { name: "unsupported", about: "the sandbox as on systems other than Linux", tools: &[], run: unsupported },
     Step { name: "docs", about: "the reference builds, its examples run, links lead somewhere", tools: &[], run: docs },
     Step {
         name: "e2e",
@@ -189,10 +189,10 @@ fn unit(run: &Run) -> Result<()> {
 
 /// The variant for other systems, which has nothing to confine commands with. Its own directory: other flags would
 /// otherwise build everything anew each time.
-fn elsewhere(run: &Run) -> Result<()> {
+fn unsupported(run: &Run) -> Result<()> {
     let mut command = run.project.cargo();
     command.args(["test", "--quiet", "--package", "mainstay-sandbox", "--lib", "--target-dir"]);
-    command.arg(run.project.target.join("elsewhere")).env("RUSTFLAGS", "--cfg mainstay_elsewhere");
+    command.arg(run.project.target.join("unsupported")).env("RUSTFLAGS", "--cfg mainstay_unsupported");
     process::run(&mut command)
 }
 

@@ -1,27 +1,29 @@
-//! The only door to user paths and processes.
+//! The only crate that opens user paths or starts processes.
 //!
-//! A path that a caller names is opened beneath the handle of a root and nowhere else; a command runs inside what the
-//! kernel can enforce. Nothing above this crate opens a user path or starts a process.
+//! A path that a caller names is opened beneath the handle of a root and nowhere else ([`Workspace`]); a command runs
+//! inside what the kernel can enforce ([`exec::Sandbox`]). A lint keeps the rest of the project from doing either by
+//! itself, and `unsafe` code is allowed in this crate alone.
 
 mod guard;
-mod root;
+mod identity;
 mod settings;
+mod workspace;
 
 pub mod exec;
 
 pub use guard::{Guard, PROTECTED};
-pub use root::{
-    Building, Check, Content, Dir, Done, Entry, EntryKind, Expect, Facts, Folder, OpenFile, Place, Root, Spot, Staging,
-    Step, Workspace, etag_of, leads_outside,
-};
 pub use settings::{FilesSettings, HardLinks, RootSettings};
+pub use workspace::{
+    AtomicDir, AtomicSubdir, Content, Dir, Entry, EntryKind, Expect, Metadata, OpenFile, ReplaceCheck, Root, Staging,
+    Step, StepResult, Workspace, WorkspacePath, WriteTarget, etag_of, is_outside_workspace,
+};
 
-/// Lets this process have as many files open as the system allows it: changes of many files hold each by its handle.
+/// Raises this process's limit of open files as far as the system allows: a change of many files holds each open.
 pub fn raise_open_files() {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = exec::most_open_files();
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::debug!(%error, "the limit of open files stays as it is");
+        tracing::debug!(%error, "the limit of open files could not be raised");
     }
 }

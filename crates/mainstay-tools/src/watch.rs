@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Change, Event};
-use mainstay_sandbox::{Facts, Spot, Workspace};
+use mainstay_sandbox::{Metadata, Workspace, WorkspacePath};
 
 use crate::files::blocking;
 
@@ -36,7 +36,7 @@ struct Seen {
     /// What it is announced as.
     uri: Arc<str>,
     /// None while there is no such file.
-    facts: Option<Facts>,
+    facts: Option<Metadata>,
 }
 
 impl Watch {
@@ -45,17 +45,17 @@ impl Watch {
     }
 
     /// Watches from now on; whichever way it is named, it is one file and is announced by its path.
-    pub(crate) fn add(&self, spot: &Spot) {
+    pub(crate) fn add(&self, spot: &WorkspacePath) {
         if let Ok(spot) = spot.resolved() {
-            let uri = format!("file://{}", spot.shown().replace('%', "%25"));
-            self.keep(spot.shown(), uri.into());
+            let uri = format!("file://{}", spot.display().replace('%', "%25"));
+            self.keep(spot.display(), uri.into());
         }
     }
 
     /// The same for one that has a name in lists, by which it is announced.
-    pub(crate) fn add_as(&self, spot: &Spot, uri: Arc<str>) {
+    pub(crate) fn add_as(&self, spot: &WorkspacePath, uri: Arc<str>) {
         if let Ok(spot) = spot.resolved() {
-            self.keep(spot.shown(), uri);
+            self.keep(spot.display(), uri);
         }
     }
 
@@ -116,9 +116,9 @@ impl Watch {
         changed
     }
 
-    fn facts(&self, path: &str) -> Option<Facts> {
+    fn facts(&self, path: &str) -> Option<Metadata> {
         let file = self.workspace.find(path).and_then(|spot| spot.open_file());
-        file.ok().map(|file| *file.facts())
+        file.ok().map(|file| *file.metadata())
     }
 
     fn seen(&self) -> MutexGuard<'_, VecDeque<Seen>> {

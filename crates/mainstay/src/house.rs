@@ -49,7 +49,7 @@ pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
         let name = file.file_name().and_then(|name| name.to_str()).filter(|_| within);
         files.protect.extend(name.map(str::to_owned));
     }
-    let workspace = Workspace::open(&primary, &files)?.closing(&data)?;
+    let workspace = Workspace::open(&primary, &files)?.with_closed_dir(&data)?;
     keep_store_apart(config, &workspace)?;
     Ok(workspace.with_journal(&data.join("journal"))?)
 }
@@ -72,7 +72,7 @@ fn keep_store_apart(config: &Config, workspace: &Workspace) -> anyhow::Result<()
 fn nothing_to_work_on(config: &Config) -> anyhow::Result<Workspace> {
     let directory = config.data_dir()?.join("empty");
     make_private_dir(&directory)?;
-    Ok(Workspace::reading(&directory)?)
+    Ok(Workspace::open_read_only(&directory)?)
 }
 
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {

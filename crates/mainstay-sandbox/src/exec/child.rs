@@ -8,9 +8,9 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::unix::pipe;
 
-use super::command::Size;
-use super::ending::{Ending, Signal};
-use super::linux::{Line, Message, Stopper, Tree, resize, watched};
+use super::command::TerminalSize;
+use super::ending::{ExitStatus, Signal};
+use super::linux::{Line, Message, StopHandle, Tree, resize, watched};
 
 pub struct Child {
     pub input: Option<pipe::Sender>,
@@ -19,12 +19,12 @@ pub struct Child {
     pub terminal: Option<Arc<Terminal>>,
     pub(crate) line: Arc<Line>,
     pub(crate) tree: Option<Tree>,
-    pub(crate) ended: Option<Ending>,
+    pub(crate) ended: Option<ExitStatus>,
 }
 
 impl Child {
     /// Waits until the command has ended and nothing of it is left. May be dropped and called again.
-    pub async fn wait(&mut self) -> io::Result<Ending> {
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         if self.ended.is_none() {
             self.ended = self.hear_of_the_end().await;
             // What is left is the one who said so, which need not be waited for.
@@ -38,14 +38,14 @@ impl Child {
             tree.gone().await?;
             self.tree = None;
         }
-        Ok(self.ended.unwrap_or(Ending::by(libc::SIGKILL)))
+        Ok(self.ended.unwrap_or(ExitStatus::by(libc::SIGKILL)))
     }
 
     /// Nothing if the one who would have said so was ended itself.
-    async fn hear_of_the_end(&self) -> Option<Ending> {
+    async fn hear_of_the_end(&self) -> Option<ExitStatus> {
         loop {
             match self.line.receive().await {
-                Ok(Some((Message::Ended { status }, _))) => return Some(Ending::of(status)),
+                Ok(Some((Message::Ended { status }, _))) => return Some(ExitStatus::of(status)),
                 Ok(Some(_)) => {}
                 Ok(None) | Err(_) => return None,
             }
@@ -53,13 +53,13 @@ impl Child {
     }
 
     /// A way to end the command while somebody waits for it.
-    pub fn stopper(&self) -> io::Result<Stopper> {
+    pub fn stop_handle(&self) -> io::Result<StopHandle> {
         let handle = self.tree.as_ref().map(Tree::handle).transpose()?.flatten();
-        Ok(Stopper::new(self.line.clone(), handle))
+        Ok(StopHandle::new(self.line.clone(), handle))
     }
 }
 
-impl Stopper {
+impl StopHandle {
     pub fn signal(&self, signal: Signal) {
         let number: libc::c_int = match signal {
             Signal::Term => libc::SIGTERM,
@@ -94,7 +94,7 @@ impl Terminal {
         self.0.async_io(Interest::WRITABLE, |handle| rustix::io::write(handle, bytes).map_err(Into::into)).await
     }
 
-    pub fn resize(&self, size: Size) -> io::Result<()> {
+    pub fn resize(&self, size: TerminalSize) -> io::Result<()> {
         resize(self.0.get_ref().as_raw_fd(), size)
     }
 }

@@ -23,12 +23,12 @@ pub struct Command {
     /// Standard input is a pipe; nothing can be read from it otherwise.
     pub piped: bool,
     /// It runs at a terminal of its own.
-    pub terminal: Option<Size>,
+    pub terminal: Option<TerminalSize>,
 }
 
 /// How large a terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size {
+pub struct TerminalSize {
     pub rows: u16,
     pub columns: u16,
 }

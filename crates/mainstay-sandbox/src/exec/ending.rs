@@ -2,13 +2,13 @@
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct ExitStatus {
     /// Its own exit code; 128 and the signal's number if one ended it.
     pub code: i32,
     pub signal: Option<i32>,
 }
 
-impl Ending {
+impl ExitStatus {
     pub(crate) fn of(status: i32) -> Self {
         if libc::WIFSIGNALED(status) {
             Self::by(libc::WTERMSIG(status))

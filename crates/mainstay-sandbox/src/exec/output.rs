@@ -40,7 +40,7 @@ impl HeadTail {
         }
         let tail: Vec<u8> = self.tail.into();
         // The cut may run through a character: its parts are left out rather than shown as damage.
-        let (head, tail) = (whole_end(&self.head), whole_start(&tail));
+        let (head, tail) = (complete_utf8_prefix(&self.head), complete_utf8_suffix(&tail));
         let omitted = self.total - (head.len() + tail.len()) as u64;
         let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
         Text { text: format!("{head}\n[… {omitted} bytes left out …]\n{tail}"), omitted }
@@ -54,7 +54,7 @@ pub struct Text {
 }
 
 /// Without the beginning of a character whose end is missing.
-pub fn whole_end(bytes: &[u8]) -> &[u8] {
+pub fn complete_utf8_prefix(bytes: &[u8]) -> &[u8] {
     for back in 1..=bytes.len().min(3) {
         let byte = bytes[bytes.len() - back];
         let width = match byte {
@@ -70,21 +70,21 @@ pub fn whole_end(bytes: &[u8]) -> &[u8] {
 }
 
 /// Without the end of a character whose beginning is missing.
-fn whole_start(bytes: &[u8]) -> &[u8] {
+fn complete_utf8_suffix(bytes: &[u8]) -> &[u8] {
     let strays = bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xbf)).count();
     &bytes[strays..]
 }
 
 /// Turns pieces of a byte stream into pieces of text that never split a character.
 #[derive(Debug, Default)]
-pub struct Pieces {
+pub struct Utf8Decoder {
     held: Vec<u8>,
 }
 
-impl Pieces {
+impl Utf8Decoder {
     pub fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
-        let whole = whole_end(&self.held).len();
+        let whole = complete_utf8_prefix(&self.held).len();
         let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
         self.held.drain(..whole);
         text
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn pieces_wait_for_the_rest_of_a_character() {
-        let mut pieces = Pieces::default();
+        let mut pieces = Utf8Decoder::default();
         let euro = "€".as_bytes();
         assert_eq!(pieces.push(&[b'a', euro[0], euro[1]]), "a");
         assert_eq!(pieces.push(&[euro[2], b'b']), "€b");

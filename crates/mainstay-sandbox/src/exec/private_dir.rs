@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, Mode, Stat};
 use rustix::io::Errno;
 
-use crate::root::DIRECTORY;
+use crate::workspace::DIRECTORY;
 
 /// A directory that is nobody else's, removed with everything in it.
 pub(crate) struct PrivateDir {

@@ -222,7 +222,7 @@ impl Reach {
 
     /// What somebody wants only to be read although it lies in something that may be changed, and that something. Where
     /// rights add up, as Landlock's do, it could be changed as well.
-    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
     pub(crate) fn contradiction(&self) -> Option<(&Path, &Path)> {
         let mut read =
             self.grants.iter().filter(|grant| grant.access == Access::Read && grant.origin != Origin::Machine);
@@ -234,7 +234,7 @@ impl Reach {
     }
 
     /// What surrounds a true path closest of all that commands may reach.
-    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
     pub(crate) fn around(&self, path: &Path) -> Option<&Grant> {
         self.grants.iter().rev().find(|grant| path.starts_with(&grant.path))
     }
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    #[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
     fn what_is_only_to_be_read_inside_of_what_may_be_changed_is_noticed() {
         let outer = tempfile::tempdir().unwrap();
         let inner = outer.path().canonicalize().unwrap().join("inner");

@@ -10,31 +10,31 @@ use tokio::time::{Instant, timeout};
 
 use super::child::Child;
 use super::command::Command;
-use super::ending::{Ending, Signal};
-use super::output::{HeadTail, Pieces, Text};
+use super::ending::{ExitStatus, Signal};
+use super::output::{HeadTail, Text, Utf8Decoder};
 use super::sandbox::Sandbox;
 use super::telling::Telling;
 
 /// Somebody who wants to hear of output as it appears.
-pub trait Listener: Send + Sync {
-    fn heard(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()>;
+pub trait OutputListener: Send + Sync {
+    fn on_output(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()>;
 }
 
 /// A command that has ended.
 #[derive(Debug)]
-pub struct Finished {
-    pub ending: Ending,
+pub struct CommandOutput {
+    pub status: ExitStatus,
     pub stdout: Text,
     pub stderr: Text,
     pub duration: Duration,
     pub timed_out: bool,
 }
 
-impl Finished {
+impl CommandOutput {
     /// The time was up while the command was still being started, and it was given up.
     fn before_it_began(duration: Duration) -> Self {
         let nothing = || HeadTail::new(0).into_text();
-        Self { ending: Ending::by(libc::SIGKILL), stdout: nothing(), stderr: nothing(), duration, timed_out: true }
+        Self { status: ExitStatus::by(libc::SIGKILL), stdout: nothing(), stderr: nothing(), duration, timed_out: true }
     }
 }
 
@@ -49,14 +49,14 @@ impl Sandbox {
         command: &Command,
         input: Option<String>,
         limit: Duration,
-        listener: Option<&dyn Listener>,
-    ) -> Result<Finished> {
+        listener: Option<&dyn OutputListener>,
+    ) -> Result<CommandOutput> {
         let begun = Instant::now();
         let Ok(started) = timeout(limit, self.start(command)).await else {
-            return Ok(Finished::before_it_began(begun.elapsed()));
+            return Ok(CommandOutput::before_it_began(begun.elapsed()));
         };
         let mut child = started?;
-        let stopper = child.stopper().map_err(Error::internal)?;
+        let stopper = child.stop_handle().map_err(Error::internal)?;
         let cap = self.settings().output_bytes;
         let work = to_the_end(&mut child, input, cap, listener);
         tokio::pin!(work);
@@ -76,8 +76,8 @@ impl Sandbox {
                 (finished, true)
             }
         };
-        let (ending, stdout, stderr) = finished.map_err(Error::internal)?;
-        Ok(Finished { ending, stdout, stderr, duration: begun.elapsed(), timed_out })
+        let (status, stdout, stderr) = finished.map_err(Error::internal)?;
+        Ok(CommandOutput { status, stdout, stderr, duration: begun.elapsed(), timed_out })
     }
 }
 
@@ -85,8 +85,8 @@ async fn to_the_end(
     child: &mut Child,
     input: Option<String>,
     cap: usize,
-    listener: Option<&dyn Listener>,
-) -> io::Result<(Ending, Text, Text)> {
+    listener: Option<&dyn OutputListener>,
+) -> io::Result<(ExitStatus, Text, Text)> {
     let (sink, output, errors) = (child.input.take(), child.output.take(), child.errors.take());
     let telling = Telling::default();
     let heard = listener.map(|_| &telling);
@@ -98,7 +98,7 @@ async fn to_the_end(
             feed(sink, input),
         );
         telling.finish();
-        done.map(|(ending, stdout, stderr, ())| (ending, stdout, stderr))
+        done.map(|(status, stdout, stderr, ())| (status, stdout, stderr))
     };
     match listener {
         None => work.await,
@@ -113,7 +113,7 @@ async fn gather(
     telling: Option<&Telling>,
 ) -> io::Result<Text> {
     let mut kept = HeadTail::new(cap);
-    let mut pieces = Pieces::default();
+    let mut pieces = Utf8Decoder::default();
     let Some(mut stream) = stream else { return Ok(kept.into_text()) };
     let mut buffer = vec![0; 64 * 1024];
     loop {

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use mainstay_core::{Error, Result};
 use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 
 use super::child::{Child, Terminal};
-use super::command::{Command, Size};
+use super::command::{Command, TerminalSize};
 use super::linux::{Failure, Ground, Line, Mask, Message, Plan, Spawner, Step, Tree, limits};
 use super::masks::Scan;
 use super::private_dir::PrivateDir;
@@ -21,6 +21,7 @@ use super::settings::{ExecSettings, SandboxMode};
 use super::streams::streams;
 use super::{environment, program};
 use crate::Workspace;
+use crate::identity::FileId;
 
 /// The door through which commands are started.
 #[derive(Clone)]
@@ -140,7 +141,7 @@ impl Sandbox {
         let inner = &self.0;
         let directory = command.directory(&inner.workspace)?;
         let path = directory.absolute();
-        let identity = rustix::fs::fstat(directory.as_fd()).map_err(Error::internal)?;
+        let identity = FileId::of(&directory).map_err(Error::internal)?;
         let search_path = reach.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, &inner.settings)?;
         refuse_open_secrets(&inner.workspace, reach, &inner.settings, ground)?;
@@ -156,7 +157,7 @@ impl Sandbox {
             arguments: command.arguments()?,
             environment: environment::build(usual, &inner.settings.env, &command.env)?,
             directory: text(path.as_os_str().as_bytes())?,
-            directory_identity: (identity.st_dev, identity.st_ino),
+            directory_identity: identity,
             masks,
             limits: limits(&inner.settings, ground.hides_names()),
             tmp,
@@ -170,7 +171,7 @@ struct Prepared {
     arguments: Vec<CString>,
     environment: Vec<CString>,
     directory: CString,
-    directory_identity: (u64, u64),
+    directory_identity: FileId,
     masks: Vec<Mask>,
     limits: Vec<(libc::c_uint, u64)>,
     tmp: Option<PrivateDir>,
@@ -182,7 +183,7 @@ impl Prepared {
         ground: Arc<Ground>,
         line: OwnedFd,
         streams: Vec<OwnedFd>,
-        terminal: Option<Size>,
+        terminal: Option<TerminalSize>,
     ) -> io::Result<(Plan, Option<PrivateDir>)> {
         let tmp = self.tmp.as_ref().map(|tmp| std::fs::File::open(tmp.path())).transpose()?;
         let plan = Plan::new(ground, self.program, self.arguments, self.environment, line)
@@ -272,6 +273,6 @@ mod tests {
         assert!(late.timed_out, "{late:?}");
         drop(slow);
         let done = sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
-        assert_eq!((done.timed_out, done.ending.code), (false, 0));
+        assert_eq!((done.timed_out, done.status.code), (false, 0));
     }
 }

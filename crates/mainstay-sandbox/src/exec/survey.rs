@@ -25,7 +25,7 @@ pub(crate) fn missing(name: &'static str, what: impl Into<String>, remedy: &'sta
 }
 
 /// Asks the kernel, and then runs a command to see that it all works together.
-pub async fn survey(workspace: &Workspace, settings: &ExecSettings) -> Vec<Finding> {
+pub async fn diagnose(workspace: &Workspace, settings: &ExecSettings) -> Vec<Finding> {
     if settings.sandbox == SandboxMode::Off {
         return vec![missing("sandbox", "commands run without protection: sandbox = \"off\"", system::INSTEAD_OF_OFF)];
     }
@@ -53,9 +53,9 @@ pub async fn survey(workspace: &Workspace, settings: &ExecSettings) -> Vec<Findi
 async fn trial(sandbox: &Sandbox) -> Finding {
     let command = Command { program: "true".into(), ..Command::default() };
     match sandbox.run(&command, None, std::time::Duration::from_secs(20), None).await {
-        Ok(finished) if finished.ending.code == 0 => good("commands", "a trial command ran inside of all this"),
+        Ok(finished) if finished.status.code == 0 => good("commands", "a trial command ran inside of all this"),
         Ok(finished) => {
-            missing("commands", format!("a trial command ended with {}", finished.ending.code), "Look at the log.")
+            missing("commands", format!("a trial command ended with {}", finished.status.code), "Look at the log.")
         }
         Err(error) => missing("commands", error.public, "Without it commands are refused."),
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-use super::run::Listener;
+use super::run::OutputListener;
 
 /// How long output is gathered before it is passed on.
 const GATHER: Duration = Duration::from_millis(25);
@@ -67,7 +67,7 @@ impl Telling {
     }
 
     /// Does the work, and tells the listener meanwhile.
-    pub(super) async fn beside<T>(&self, work: impl Future<Output = T>, listener: &dyn Listener) -> T {
+    pub(super) async fn beside<T>(&self, work: impl Future<Output = T>, listener: &dyn OutputListener) -> T {
         let (mut work, mut telling) = (pin!(work), pin!(self.tell(listener)));
         tokio::select! {
             biased;
@@ -79,7 +79,7 @@ impl Telling {
         }
     }
 
-    async fn tell(&self, listener: &dyn Listener) {
+    async fn tell(&self, listener: &dyn OutputListener) {
         loop {
             let (pieces, over) = {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -87,7 +87,7 @@ impl Telling {
             };
             let quiet = pieces.is_empty();
             for piece in pieces {
-                listener.heard(piece.stream, piece.told()).await;
+                listener.on_output(piece.stream, piece.told()).await;
             }
             match (quiet, over) {
                 (true, true) => return,
@@ -117,8 +117,8 @@ mod tests {
     #[derive(Default)]
     struct Heard(Mutex<Vec<(&'static str, String)>>);
 
-    impl Listener for Heard {
-        fn heard(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
+    impl OutputListener for Heard {
+        fn on_output(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
             self.0.lock().unwrap().push((stream, text));
             Box::pin(std::future::ready(()))
         }
@@ -126,8 +126,8 @@ mod tests {
 
     struct Deaf;
 
-    impl Listener for Deaf {
-        fn heard(&self, _stream: &'static str, _text: String) -> BoxFuture<'_, ()> {
+    impl OutputListener for Deaf {
+        fn on_output(&self, _stream: &'static str, _text: String) -> BoxFuture<'_, ()> {
             Box::pin(std::future::pending())
         }
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::attacker::{Attack, Verdict, must_be_refused, must_fail};
 
-pub(crate) const SECRET: &str = "the secret of the house";
+pub(crate) const SECRET: &str = "the secret of the fixture";
 
 fn read(path: impl AsRef<Path>) -> Verdict {
     match fs::read_to_string(path) {

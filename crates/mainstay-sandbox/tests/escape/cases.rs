@@ -6,7 +6,7 @@ use mainstay_core::Kind;
 use mainstay_sandbox::exec::{Command, ExecSettings, Sandbox};
 use mainstay_sandbox::{FilesSettings, RootSettings, Workspace};
 
-use crate::house::{House, Level};
+use crate::fixture::{Fixture, Level};
 use crate::{attacks, kernel, network};
 
 /// Without a mount namespace names cannot be hidden, and Landlock does not guard modes; the result of a call says so.
@@ -64,13 +64,13 @@ fn names() -> Vec<&'static str> {
 }
 
 async fn assault(level: Level, skip: &[&str]) {
-    let house = House::new(level);
+    let fixture = Fixture::new(level);
     let mut escaped = Vec::new();
     for name in names().into_iter().filter(|name| !skip.contains(name)) {
-        if house.escapes(name).await {
+        if fixture.escapes(name).await {
             escaped.push(name);
         }
-        house.assert_whole(name);
+        fixture.assert_whole(name);
     }
     assert!(escaped.is_empty(), "{escaped:?} escaped");
 }
@@ -94,8 +94,8 @@ async fn no_attack_escapes_from_landlock_alone_but_for_hidden_names() {
 async fn the_attacks_are_real_where_nothing_holds_them() {
     let mut held = Vec::new();
     for name in REAL.iter().filter(|name| **name != "inherited_handles") {
-        let house = House::new(Level::Off);
-        if !house.escapes(name).await {
+        let fixture = Fixture::new(Level::Off);
+        if !fixture.escapes(name).await {
             held.push(*name);
         }
     }
@@ -104,24 +104,24 @@ async fn the_attacks_are_real_where_nothing_holds_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_workspace_beneath_tmp_is_there_and_the_rest_of_tmp_is_not() {
-    let house = House::with(Level::Namespaces, "/tmp", |_| {});
-    assert!(!house.escapes("tmp_of_the_machine").await && !house.escapes("read_outside").await);
-    assert!(!house.escapes("protected_file").await);
-    house.assert_whole("all of them");
+    let fixture = Fixture::with(Level::Namespaces, "/tmp", |_| {});
+    assert!(!fixture.escapes("tmp_of_the_machine").await && !fixture.escapes("read_outside").await);
+    assert!(!fixture.escapes("protected_file").await);
+    fixture.assert_whole("all of them");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn temporary_files_are_private_and_gone_afterwards() {
     for level in [Level::Namespaces, Level::Landlock] {
-        let house = House::new(level);
+        let fixture = Fixture::new(level);
         let shell = |line: &str| Command { program: line.into(), shell: true, ..Command::default() };
         let limit = Duration::from_secs(20);
         let first = shell("echo x > $TMPDIR/left && echo $TMPDIR && cat $TMPDIR/left && ls -A $HOME");
-        let finished = house.sandbox.run(&first, None, limit, None).await.unwrap();
+        let finished = fixture.sandbox.run(&first, None, limit, None).await.unwrap();
         let directory = finished.stdout.text.lines().next().unwrap().to_owned();
         assert_eq!(finished.stdout.text.lines().nth(1), Some("x"), "{finished:?}");
-        let again = house.sandbox.run(&shell("cat $TMPDIR/left"), None, limit, None).await.unwrap();
-        assert_ne!(again.ending.code, 0);
+        let again = fixture.sandbox.run(&shell("cat $TMPDIR/left"), None, limit, None).await.unwrap();
+        assert_ne!(again.status.code, 0);
         let left = if level == Level::Namespaces { "/tmp/left".to_owned() } else { directory };
         assert!(!std::path::Path::new(&left).exists(), "{left}");
     }
@@ -129,9 +129,9 @@ async fn temporary_files_are_private_and_gone_afterwards() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_sees_its_own_processes_and_no_others() {
-    let house = House::new(Level::Namespaces);
+    let fixture = Fixture::new(Level::Namespaces);
     let command = Command { program: "ls /proc; cat /proc/self/status".into(), shell: true, ..Command::default() };
-    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    let finished = fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
     let processes = finished.stdout.text.lines().filter(|line| line.parse::<u32>().is_ok()).count();
     assert!((1..=3).contains(&processes), "{finished:?}");
     assert!(finished.stdout.text.contains("CapBnd:\t0000000000000000"), "{finished:?}");
@@ -139,23 +139,23 @@ async fn a_command_sees_its_own_processes_and_no_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn metacharacters_stay_what_they_are() {
-    let house = House::new(Level::Namespaces);
+    let fixture = Fixture::new(Level::Namespaces);
     let hostile = "$(touch pwned) `touch pwned`; touch pwned | & > pwned * ~ 'x\" \n";
     let command = Command { program: "printf".into(), args: vec!["%s".into(), hostile.into()], ..Command::default() };
-    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    let finished = fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
     assert_eq!(finished.stdout.text, hostile);
     let shell =
         Command { program: "printf %s \"$1\"".into(), shell: true, args: vec![hostile.into()], ..Command::default() };
-    let finished = house.sandbox.run(&shell, None, Duration::from_secs(20), None).await.unwrap();
+    let finished = fixture.sandbox.run(&shell, None, Duration::from_secs(20), None).await.unwrap();
     assert_eq!(finished.stdout.text, hostile);
-    assert!(!house.workspace().join("pwned").exists());
+    assert!(!fixture.workspace().join("pwned").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_environment_is_made_from_nothing() {
-    let house = House::new(Level::Namespaces);
+    let fixture = Fixture::new(Level::Namespaces);
     let command = Command { program: "env".into(), ..Command::default() };
-    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    let finished = fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
     let names: Vec<&str> = finished.stdout.text.lines().filter_map(|line| line.split('=').next()).collect();
     for name in
         std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CARGO_PKG") || name == "LD_LIBRARY_PATH")
@@ -165,51 +165,51 @@ async fn the_environment_is_made_from_nothing() {
     assert!(names.contains(&"PATH") && names.contains(&"HOME") && names.contains(&"TMPDIR"), "{names:?}");
     for name in ["LD_PRELOAD", "BASH_ENV", "GIT_SSH_COMMAND", "PATH", "NODE_OPTIONS"] {
         let command = Command { env: [(name.to_owned(), "x".to_owned())].into(), ..command.clone() };
-        let refused = house.sandbox.start(&command).await.err().unwrap();
+        let refused = fixture.sandbox.start(&command).await.err().unwrap();
         assert!(refused.kind == Kind::Invalid && refused.public.contains(name), "{refused:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_working_directory_outside_is_refused() {
-    let house = House::new(Level::Namespaces);
+    let fixture = Fixture::new(Level::Namespaces);
     for cwd in ["..", "../outside", "dir_out", "/etc", "missing", "plain.txt"] {
         let command = Command { program: "true".into(), cwd: Some(cwd.into()), ..Command::default() };
-        assert!(house.sandbox.start(&command).await.is_err(), "{cwd}");
+        assert!(fixture.sandbox.start(&command).await.is_err(), "{cwd}");
     }
     let command = Command { program: "pwd".into(), cwd: Some("deep/er".into()), ..Command::default() };
-    let finished = house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
-    assert_eq!(finished.stdout.text.trim(), house.workspace().join("deep/er").to_str().unwrap());
+    let finished = fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+    assert_eq!(finished.stdout.text.trim(), fixture.workspace().join("deep/er").to_str().unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_operator_allows_is_seen() {
-    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+    let fixture = Fixture::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
         settings.allow_protected = vec![".git".into()];
     });
-    assert!(house.escapes("protected_file_inside").await);
-    assert!(!house.escapes("protected_file").await);
+    assert!(fixture.escapes("protected_file_inside").await);
+    assert!(!fixture.escapes("protected_file").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn protected_names_are_hidden_in_what_the_operator_adds_too() {
     let added = tempfile::Builder::new().prefix("added-").tempdir_in("/var/tmp").unwrap();
-    let places = ["read", "write", "home"].map(|name| added.path().canonicalize().unwrap().join(name));
-    for place in &places {
-        std::fs::create_dir_all(place.join("deep")).unwrap();
-        std::fs::write(place.join("deep/.env"), attacks::SECRET).unwrap();
-        std::fs::write(place.join("plain.txt"), "plain;").unwrap();
+    let directories = ["read", "write", "home"].map(|name| added.path().canonicalize().unwrap().join(name));
+    for directory in &directories {
+        std::fs::create_dir_all(directory.join("deep")).unwrap();
+        std::fs::write(directory.join("deep/.env"), attacks::SECRET).unwrap();
+        std::fs::write(directory.join("plain.txt"), "plain;").unwrap();
     }
-    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
-        let [read, write, home] = places.clone();
+    let fixture = Fixture::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+        let [read, write, home] = directories.clone();
         settings.read.push(read);
         settings.write.push(write);
         settings.home = Some(home);
     });
     let cat = async |name: &str| {
-        let args = places.iter().map(|place| place.join(name).to_str().unwrap().to_owned()).collect();
+        let args = directories.iter().map(|directory| directory.join(name).to_str().unwrap().to_owned()).collect();
         let command = Command { program: "cat".into(), args, ..Command::default() };
-        house.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap().stdout.text
+        fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap().stdout.text
     };
     assert_eq!(cat("plain.txt").await, "plain;plain;plain;");
     assert_eq!(cat("deep/.env").await, "");
@@ -226,7 +226,7 @@ async fn the_servers_own_directory_is_hidden_in_what_the_operator_adds_or_nothin
     std::fs::write(own.join("key"), attacks::SECRET).unwrap();
     std::fs::write(home.join("share/plain.txt"), "plain;").unwrap();
     let workspace = Workspace::open(&base.path().join("workspace"), &FilesSettings::default()).unwrap();
-    let workspace = workspace.closing(&own).unwrap();
+    let workspace = workspace.with_closed_dir(&own).unwrap();
     let cat = |path: &std::path::Path| {
         let args = vec![home.join("share/plain.txt").to_str().unwrap().to_owned(), path.to_str().unwrap().to_owned()];
         Command { program: "cat".into(), args, ..Command::default() }
@@ -264,16 +264,16 @@ async fn a_read_only_root_in_a_writable_one_stays_so_or_nothing_is_run() {
     assert!(refused.kind == Kind::Unavailable && refused.public.contains("inner may only be read"), "{refused:?}");
     let whole = Sandbox::new(workspace, ExecSettings::default());
     let finished = whole.run(&command, None, Duration::from_secs(20), None).await.unwrap();
-    assert_ne!(finished.ending.code, 0);
+    assert_ne!(finished.status.code, 0);
     assert!(!inner.join("dropped").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn programs_that_cannot_be_run_are_told_apart() {
-    let house = House::new(Level::Namespaces);
+    let fixture = Fixture::new(Level::Namespaces);
     let kind = async |program: &str| {
         let command = Command { program: program.into(), ..Command::default() };
-        house.sandbox.start(&command).await.err().map(|error| error.kind)
+        fixture.sandbox.start(&command).await.err().map(|error| error.kind)
     };
     assert_eq!(kind("no-such-program").await, Some(Kind::Invalid));
     assert_eq!(kind("./missing").await, Some(Kind::Invalid));
@@ -284,13 +284,13 @@ async fn programs_that_cannot_be_run_are_told_apart() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_loopback_of_their_own_reaches_nobody_else() {
-    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
+    let fixture = Fixture::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| {
         settings.network = mainstay_sandbox::exec::Network::Loopback;
     });
-    assert!(house.escapes("listen").await, "there is a loopback");
+    assert!(fixture.escapes("listen").await, "there is a loopback");
     for name in ["tcp", "udp", "unix_path", "unix_datagram", "packet", "vsock", "raw"] {
-        let escaped = house.escapes(name).await;
+        let escaped = fixture.escapes(name).await;
         assert!(!escaped || name == "udp", "{name}");
-        house.assert_whole(name);
+        fixture.assert_whole(name);
     }
 }

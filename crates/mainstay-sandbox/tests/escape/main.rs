@@ -9,7 +9,7 @@ mod attacker;
 mod attacks;
 mod cases;
 mod exhaustion;
-mod house;
+mod fixture;
 mod kernel;
 mod network;
 mod survivors;

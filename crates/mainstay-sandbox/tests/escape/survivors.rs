@@ -46,7 +46,7 @@ fn leave_behind(forks: u32) -> Verdict {
         heartbeat();
     }
     // The first beat shows that it lives.
-    while std::fs::metadata("heartbeat").is_ok_and(|facts| facts.len() == 0) {
+    while std::fs::metadata("heartbeat").is_ok_and(|metadata| metadata.len() == 0) {
         std::thread::sleep(Duration::from_millis(1));
     }
     Err("somebody was left behind".into())

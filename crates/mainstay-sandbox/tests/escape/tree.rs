@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mainstay_sandbox::exec::ExecSettings;
 
-use crate::house::{House, Level};
+use crate::fixture::{Fixture, Level};
 
 const LEVELS: [Level; 2] = [Level::Namespaces, Level::Landlock];
 /// What a command leaves behind is swept up even where nothing confines it.
@@ -44,10 +44,10 @@ async fn nothing_survives_the_call() {
             if level == Level::Off && name == "watcher_without_handles" {
                 continue;
             }
-            let house = House::new(level);
-            let finished = house.run(name).await.unwrap();
+            let fixture = Fixture::new(level);
+            let finished = fixture.run(name).await.unwrap();
             assert!(finished.stdout.text.contains("HELD"), "{finished:?}");
-            assert!(!beats(&house.workspace()).await, "{name} {level:?}");
+            assert!(!beats(&fixture.workspace()).await, "{name} {level:?}");
         }
     }
 }
@@ -56,10 +56,11 @@ async fn nothing_survives_the_call() {
 async fn nothing_survives_the_deadline() {
     for level in EVERYWHERE {
         for name in ["waiting", "deaf_and_waiting"] {
-            let house = House::new(level);
-            let finished = house.sandbox.run(&house.attack(name), None, Duration::from_secs(2), None).await.unwrap();
+            let fixture = Fixture::new(level);
+            let finished =
+                fixture.sandbox.run(&fixture.attack(name), None, Duration::from_secs(2), None).await.unwrap();
             assert!(finished.timed_out, "{name}");
-            assert!(!beats(&house.workspace()).await, "{name} {level:?}");
+            assert!(!beats(&fixture.workspace()).await, "{name} {level:?}");
         }
     }
 }
@@ -67,11 +68,11 @@ async fn nothing_survives_the_deadline() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_survives_a_cancelled_call() {
     for level in EVERYWHERE {
-        let house = House::new(level);
-        let command = house.attack("deaf_and_waiting");
-        let workspace = house.workspace();
+        let fixture = Fixture::new(level);
+        let command = fixture.attack("deaf_and_waiting");
+        let workspace = fixture.workspace();
         tokio::select! {
-            ended = house.sandbox.run(&command, None, Duration::from_mins(1), None) => panic!("{ended:?}"),
+            ended = fixture.sandbox.run(&command, None, Duration::from_mins(1), None) => panic!("{ended:?}"),
             () = first_beat(&workspace) => {}
         }
         assert!(falls_silent(&workspace).await, "{level:?}");
@@ -83,9 +84,9 @@ async fn nothing_survives_a_cancelled_call() {
 async fn server_to_be_killed() {
     let Ok(level) = std::env::var("KILLED_SERVER") else { return };
     let level = if level == "landlock" { Level::Landlock } else { Level::Namespaces };
-    let house = House::new(level);
-    println!("WORKSPACE {}", house.workspace().display());
-    let _ = house.run("deaf_and_waiting").await;
+    let fixture = Fixture::new(level);
+    println!("WORKSPACE {}", fixture.workspace().display());
+    let _ = fixture.run("deaf_and_waiting").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,36 +113,36 @@ async fn nothing_survives_a_killed_server() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fork_bomb_has_an_end_and_leaves_nothing() {
     for level in LEVELS {
-        let house = House::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.processes = 200);
-        assert!(!house.escapes("fork_bomb").await, "{level:?}");
-        let forever = house.attack("fork_bomb_forever");
-        let finished = house.sandbox.run(&forever, None, Duration::from_secs(2), None).await.unwrap();
+        let fixture = Fixture::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.processes = 200);
+        assert!(!fixture.escapes("fork_bomb").await, "{level:?}");
+        let forever = fixture.attack("fork_bomb_forever");
+        let finished = fixture.sandbox.run(&forever, None, Duration::from_secs(2), None).await.unwrap();
         assert!(finished.timed_out, "{finished:?}");
-        assert_eq!(house.run("no_new_privileges").await.unwrap().ending.code, 0, "others can still be run");
+        assert_eq!(fixture.run("no_new_privileges").await.unwrap().status.code, 0, "others can still be run");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_memory_hog_is_stopped() {
     for level in LEVELS {
-        let house = House::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.memory_mb = Some(512));
-        let finished = house.run("memory_hog").await.unwrap();
+        let fixture = Fixture::with(level, "/var/tmp", |settings: &mut ExecSettings| settings.memory_mb = Some(512));
+        let finished = fixture.run("memory_hog").await.unwrap();
         assert!(!finished.stdout.text.contains("ESCAPED"), "{finished:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_has_a_largest_size_and_no_core_is_dumped() {
-    let house = House::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| settings.file_mb = 16);
-    assert!(!house.escapes("file_flood").await);
-    assert!(!house.escapes("core_dump").await);
+    let fixture = Fixture::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| settings.file_mb = 16);
+    assert!(!fixture.escapes("file_flood").await);
+    assert!(!fixture.escapes("core_dump").await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_gigabyte_of_output_is_kept_head_and_tail() {
-    let house = House::new(Level::Namespaces);
-    let finished = house.run("output_flood").await.unwrap();
-    assert_eq!(finished.ending.code, 0);
+    let fixture = Fixture::new(Level::Namespaces);
+    let finished = fixture.run("output_flood").await.unwrap();
+    assert_eq!(finished.status.code, 0);
     assert!(finished.stdout.omitted > 1 << 29, "{}", finished.stdout.omitted);
     assert!(finished.stdout.text.len() < 300 * 1024);
     assert!(finished.stdout.text.contains("bytes left out") && finished.stdout.text.contains("HELD"));

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use mainstay_core::{
     Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceTemplate, Resources, Result,
 };
-use mainstay_sandbox::{Spot, Workspace, leads_outside};
+use mainstay_sandbox::{Workspace, WorkspacePath, is_outside_workspace};
 use mainstay_store::Store;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ impl Shelf {
                 Ok(text) => ("text/plain", Body::Text(text)),
                 Err(error) => ("application/octet-stream", Body::Bytes(error.into_bytes())),
             };
-            let mime = mime(file.shown()).unwrap_or(usual).to_owned();
+            let mime = mime(file.display()).unwrap_or(usual).to_owned();
             Ok(Contents { uri, mime: Some(mime), body })
         })
         .await
@@ -110,7 +110,7 @@ impl Shelf {
 }
 
 /// The path of a file resource is written as it is, or with percent signs as in any URI.
-fn spot(workspace: &Workspace, uri: &str) -> Result<Spot> {
+fn spot(workspace: &Workspace, uri: &str) -> Result<WorkspacePath> {
     let path = uri.strip_prefix(FILE).unwrap_or(uri);
     let path = percent_decode_str(path).decode_utf8().map_err(|_| Error::field("uri", "The path is not UTF-8."))?;
     workspace.find(&path)
@@ -118,7 +118,7 @@ fn spot(workspace: &Workspace, uri: &str) -> Result<Spot> {
 
 /// The contract's words for a path that is not to be reached.
 fn refusal(error: Error, uri: &str) -> Error {
-    let (told, reason) = if leads_outside(&error) {
+    let (told, reason) = if is_outside_workspace(&error) {
         ("Access denied: Path outside project directory", "path_traversal_attempt")
     } else if error.kind == Kind::Denied {
         ("Access denied: Protected path", "protected_path")

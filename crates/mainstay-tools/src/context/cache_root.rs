@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Error, Kind, Result};
-use mainstay_sandbox::{Dir, EntryKind, Facts, Workspace};
+use mainstay_sandbox::{Dir, EntryKind, Metadata, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -48,7 +48,7 @@ pub(crate) struct Listed {
 
 impl Caches {
     pub(crate) fn new(root: PathBuf, memory_bytes: u64) -> Self {
-        Self { root, memory_bytes, kept: Mutex::default(), turns: Semaphore::new(TURNS), trust: Facts::settled }
+        Self { root, memory_bytes, kept: Mutex::default(), turns: Semaphore::new(TURNS), trust: Metadata::settled }
     }
 
     /// For tests that do not want to wait until the clock of the file system has moved on.
@@ -63,7 +63,7 @@ impl Caches {
         if name.is_empty() || name.contains("..") || name.contains('\0') || name.starts_with(['/', '\\']) {
             return Err(missing(name));
         }
-        let found = Workspace::reading(&self.root).and_then(|root| root.find(name)?.open_dir());
+        let found = Workspace::open_read_only(&self.root).and_then(|root| root.find(name)?.open_dir());
         found.map_err(|error| {
             if is_absent(&error) {
                 return missing(name);
@@ -83,10 +83,10 @@ impl Caches {
                  context.cache_root says where it is.",
             )
         };
-        let root = Workspace::reading(&self.root).and_then(|root| root.find(".")?.open_dir()).map_err(absent)?;
+        let root = Workspace::open_read_only(&self.root).and_then(|root| root.find(".")?.open_dir()).map_err(absent)?;
         let entries = root.entries().map_err(|error| Failure::Io.because("The cache root cannot be read.", &error))?;
         let is_manifest = |name: &str| {
-            let facts = root.child(OsStr::new(name)).and_then(|cache| cache.facts(OsStr::new(MANIFEST)));
+            let facts = root.child(OsStr::new(name)).and_then(|cache| cache.metadata(OsStr::new(MANIFEST)));
             facts.is_ok_and(|facts| facts.kind == EntryKind::File)
         };
         let mut listed = Vec::new();
@@ -120,8 +120,8 @@ impl Caches {
     }
 
     /// What the file system says of a cache's manifest.
-    pub(crate) fn manifest(&self, name: &str) -> Result<Facts> {
-        self.open(name)?.facts(OsStr::new(MANIFEST))
+    pub(crate) fn manifest(&self, name: &str) -> Result<Metadata> {
+        self.open(name)?.metadata(OsStr::new(MANIFEST))
     }
 
     /// What a cache holds, in the order of the ids.
@@ -253,7 +253,7 @@ struct Slot {
     bytes: u64,
     last: u64,
     /// The manifest of a cache whose words did not fit.
-    too_large: Option<Facts>,
+    too_large: Option<Metadata>,
 }
 
 impl Kept {
@@ -269,11 +269,11 @@ impl Kept {
         held
     }
 
-    fn is_too_large(&self, key: &Path, manifest: &Facts) -> bool {
+    fn is_too_large(&self, key: &Path, manifest: &Metadata) -> bool {
         self.slots.get(key).is_some_and(|slot| slot.too_large.as_ref() == Some(manifest))
     }
 
-    fn note_too_large(&mut self, key: &Path, manifest: Facts) {
+    fn note_too_large(&mut self, key: &Path, manifest: Metadata) {
         if let Some(slot) = self.slots.get_mut(key) {
             slot.too_large = Some(manifest);
         }

@@ -38,7 +38,7 @@ pub fn count_at(cache_root: &Path) -> Result<usize> {
 }
 
 fn open(cache: &Path) -> Result<Dir> {
-    let found = Workspace::reading(cache).and_then(|root| root.find(".")?.open_dir());
+    let found = Workspace::open_read_only(cache).and_then(|root| root.find(".")?.open_dir());
     found.map_err(|error| {
         if error.kind == Kind::NotFound {
             Failure::CacheMissing

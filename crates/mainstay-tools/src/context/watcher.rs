@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mainstay_core::Change;
-use mainstay_sandbox::Facts;
+use mainstay_sandbox::Metadata;
 
 use super::cache::error::Failure;
 use super::cache::manifest::{Entry, version_of};
@@ -31,7 +31,7 @@ struct Seen {
     version: Option<Arc<str>>,
     /// What the file system said of the manifest that this was last held against, if a change since then would show in
     /// that.
-    manifest: Option<Facts>,
+    manifest: Option<Metadata>,
 }
 
 impl Vigil {
@@ -71,7 +71,7 @@ impl Vigil {
         if manifest.is_some() && documents.iter().all(|seen| seen.manifest == manifest) {
             return Vec::new();
         }
-        let manifest = manifest.filter(Facts::settled);
+        let manifest = manifest.filter(Metadata::settled);
         let Some(entries) = self.entries(cache) else { return Vec::new() };
         let version = |id: &str| {
             let found = entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok();

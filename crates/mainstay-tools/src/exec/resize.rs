@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use mainstay_sandbox::exec::Size;
+use mainstay_sandbox::exec::TerminalSize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ impl Tool for Resize {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let session = self.0.find(&args.id, &context.caller.principal)?;
-        session.resize(Size { rows: args.rows, columns: args.columns })?;
+        session.resize(TerminalSize { rows: args.rows, columns: args.columns })?;
         Ok(Output { rows: args.rows, columns: args.columns })
     }
 }

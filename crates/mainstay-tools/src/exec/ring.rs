@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use mainstay_sandbox::exec::whole_end;
+use mainstay_sandbox::exec::complete_utf8_prefix;
 
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -25,7 +25,7 @@ pub(crate) struct Part {
 impl Part {
     /// Without the beginning of a character whose end is not in it.
     pub(crate) fn whole(mut self) -> Self {
-        let whole = whole_end(&self.bytes).len();
+        let whole = complete_utf8_prefix(&self.bytes).len();
         self.next -= (self.bytes.len() - whole) as u64;
         self.bytes.truncate(whole);
         self

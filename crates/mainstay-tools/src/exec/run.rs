@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Told, Tool};
-use mainstay_sandbox::exec::{Command, Listener, Protections, Sandbox};
+use mainstay_sandbox::exec::{Command, OutputListener, Protections, Sandbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, interval_at};
@@ -99,19 +99,19 @@ impl Tool for Run {
         let command = args.asked.command(self.0.settings().shell, &context.caller)?;
         let command = Command { piped: args.stdin.is_some(), ..command };
         let streaming = Streaming(context);
-        let listener: Option<&dyn Listener> = if args.stream { Some(&streaming) } else { None };
+        let listener: Option<&dyn OutputListener> = if args.stream { Some(&streaming) } else { None };
         let limit = Duration::from_millis(args.timeout_ms);
         let running = self.0.run(&command, args.stdin, limit, listener);
         let finished = with_progress(running, limit, context).await?;
         let value = Output {
-            exit_code: if finished.timed_out { TIMED_OUT } else { finished.ending.code },
+            exit_code: if finished.timed_out { TIMED_OUT } else { finished.status.code },
             stdout: finished.stdout.text,
             stderr: finished.stderr.text,
             duration_ms: u64::try_from(finished.duration.as_millis()).unwrap_or(u64::MAX),
             timed_out: finished.timed_out,
             stdout_omitted: finished.stdout.omitted,
             stderr_omitted: finished.stderr.omitted,
-            signal: finished.ending.signal,
+            signal: finished.status.signal,
             sandbox: self.0.protections().await?,
         };
         Ok(Told { text: value.told(), value })
@@ -136,8 +136,8 @@ async fn with_progress<T>(running: impl Future<Output = T>, limit: Duration, con
 
 struct Streaming<'a>(&'a Context);
 
-impl Listener for Streaming<'_> {
-    fn heard(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
+impl OutputListener for Streaming<'_> {
+    fn on_output(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
         Box::pin(self.0.note(Note::Chunk { stream, text }))
     }
 }

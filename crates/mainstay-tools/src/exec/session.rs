@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Error, Principal, Result};
-use mainstay_sandbox::exec::{Child, Ending, Signal, Size, Stopper, Terminal};
+use mainstay_sandbox::exec::{Child, ExitStatus, Signal, StopHandle, Terminal, TerminalSize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
@@ -19,7 +19,7 @@ pub(crate) struct Session {
     /// The program's name. Its arguments may hold secrets and are not kept.
     pub(crate) program: String,
     pub(crate) started_ms: i64,
-    stopper: Stopper,
+    stopper: StopHandle,
     terminal: Option<Arc<Terminal>>,
     input: tokio::sync::Mutex<Option<pipe::Sender>>,
     state: Mutex<State>,
@@ -30,7 +30,7 @@ pub(crate) struct Session {
 
 struct State {
     ring: Ring,
-    ended: Option<Ending>,
+    ended: Option<ExitStatus>,
     used: Instant,
 }
 
@@ -55,7 +55,7 @@ impl Session {
             owner,
             program,
             started_ms,
-            stopper: child.stopper().map_err(Error::internal)?,
+            stopper: child.stop_handle().map_err(Error::internal)?,
             terminal: child.terminal.clone(),
             input: tokio::sync::Mutex::new(child.input.take()),
             state: Mutex::new(State { ring: Ring::new(buffer), ended: None, used: Instant::now() }),
@@ -79,7 +79,7 @@ impl Session {
         self.state().used
     }
 
-    pub(crate) fn ended(&self) -> Option<Ending> {
+    pub(crate) fn ended(&self) -> Option<ExitStatus> {
         self.state().ended
     }
 
@@ -88,7 +88,7 @@ impl Session {
         self.state().ring.end()
     }
 
-    fn has_ended(&self, ending: Ending) {
+    fn has_ended(&self, ending: ExitStatus) {
         self.state().ended.get_or_insert(ending);
         self.news.send_replace(());
     }
@@ -100,7 +100,7 @@ impl Session {
 
     /// What there is from a place on; waits for something if there is nothing yet. Of a character that has not wholly come
     /// nothing is there, unless nothing more will come.
-    pub(crate) async fn read(&self, from: u64, most: usize, wait: Duration) -> (Part, Option<Ending>) {
+    pub(crate) async fn read(&self, from: u64, most: usize, wait: Duration) -> (Part, Option<ExitStatus>) {
         let mut news = self.news.subscribe();
         let deadline = Instant::now() + wait;
         loop {
@@ -164,7 +164,7 @@ impl Session {
         Ok(())
     }
 
-    pub(crate) fn resize(&self, size: Size) -> Result<()> {
+    pub(crate) fn resize(&self, size: TerminalSize) -> Result<()> {
         let Some(terminal) = &self.terminal else {
             return Err(Error::field("id", "The session has no terminal; it was started with terminal: false."));
         };
@@ -172,7 +172,7 @@ impl Session {
     }
 
     /// Sends a signal and waits a little for what comes of it.
-    pub(crate) async fn signal(&self, signal: Signal, wait: Duration) -> Option<Ending> {
+    pub(crate) async fn signal(&self, signal: Signal, wait: Duration) -> Option<ExitStatus> {
         let mut news = self.news.subscribe();
         self.stopper.signal(signal);
         let _ = timeout(wait, async { while self.ended().is_none() && news.changed().await.is_ok() {} }).await;
@@ -187,7 +187,7 @@ impl Session {
     }
 }
 
-const KILLED: Ending = Ending { code: 137, signal: Some(9) };
+const KILLED: ExitStatus = ExitStatus { code: 137, signal: Some(9) };
 
 /// Whatever becomes of the task that accompanies a session: without it the session has ended.
 struct Company(Arc<Session>);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, new_id};
-use mainstay_sandbox::exec::{Command, Protections, Sandbox, Size};
+use mainstay_sandbox::exec::{Command, Protections, Sandbox, TerminalSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ impl Tool for Start {
         let command = args.asked.command(self.sandbox.settings().shell, &context.caller)?;
         let owner = context.caller.principal.clone();
         self.sessions.make_room(&owner)?;
-        let size = Size { rows: args.rows, columns: args.columns };
+        let size = TerminalSize { rows: args.rows, columns: args.columns };
         let program = if command.shell { "sh".to_owned() } else { command.program.clone() };
         let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;

@@ -52,8 +52,8 @@ impl Change {
         }
         let item = &mut plan.items[at];
         let to = item.place.current()?.ok_or_else(|| missing(&item.path))?;
-        if to.facts().size > WHOLE {
-            return Err(too_large(&item.path, to.facts().size));
+        if to.metadata().size > WHOLE {
+            return Err(too_large(&item.path, to.metadata().size));
         }
         item.expect = Expect::Etag(to.etag()?);
         plan.put(at, Now::Append { to, more })

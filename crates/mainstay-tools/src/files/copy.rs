@@ -1,7 +1,7 @@
 //! `files_copy`: the same once more, elsewhere.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{Dir, EntryKind, Spot};
+use mainstay_sandbox::{Dir, EntryKind, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -34,15 +34,15 @@ impl Change {
 
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
         let spot = plan.spot("from", &self.from)?;
-        plan.uncovered("from", spot.shown())?;
+        plan.uncovered("from", spot.display())?;
         let (now, mode) = source(plan, &spot, &self.to)?;
         let at = plan.item("to", &self.to, Meant::Target)?;
-        if plan.items[at].path == spot.shown() {
-            return Err(Error::field("to", format!("{} is already there.", spot.shown())));
+        if plan.items[at].path == spot.display() {
+            return Err(Error::field("to", format!("{} is already there.", spot.display())));
         }
-        free(plan, at, spot.shown(), &self.to, self.overwrite)?;
+        free(plan, at, spot.display(), &self.to, self.overwrite)?;
         if matches!(now, Now::Tree(..)) && plan.kind(at).is_some_and(|kind| kind != EntryKind::Directory) {
-            return Err(Error::field("to", format!("{} is a file, and {} a directory.", self.to, spot.shown())));
+            return Err(Error::field("to", format!("{} is a file, and {} a directory.", self.to, spot.display())));
         }
         plan.put(at, now)?;
         plan.items[at].mode = mode;
@@ -51,32 +51,32 @@ impl Change {
 }
 
 /// What is to be copied, and the permissions of a file.
-fn source(plan: &Plan, spot: &Spot, to: &str) -> Result<(Now, Option<u32>)> {
-    if let Some(at) = plan.items.iter().position(|item| item.path == spot.shown()) {
+fn source(plan: &Plan, spot: &WorkspacePath, to: &str) -> Result<(Now, Option<u32>)> {
+    if let Some(at) = plan.items.iter().position(|item| item.path == spot.display()) {
         return if plan.is_file("from", at)? {
             Ok((plan.copied(at)?, plan.mode(at)))
         } else {
-            Err(missing(spot.shown()))
+            Err(missing(spot.display()))
         };
     }
     if let Ok(directory) = spot.open_dir() {
-        if let Some(item) = plan.items.iter().find(|item| beneath(&item.path, spot.shown())) {
-            return Err(inside("from", &item.path, spot.shown()));
+        if let Some(item) = plan.items.iter().find(|item| beneath(&item.path, spot.display())) {
+            return Err(inside("from", &item.path, spot.display()));
         }
         outside(plan, &directory, to)?;
         let survey = survey_to_copy(&directory, &plan.cancel)?;
         return Ok((Now::Tree(directory, survey), None));
     }
     let file = spot.open_file().map_err(|error| in_field(error, "from"))?;
-    let mode = file.facts().mode & 0o777;
+    let mode = file.metadata().mode & 0o777;
     Ok((Now::Copy(file), Some(mode)))
 }
 
 /// A directory cannot be put into itself, whichever way the path leads there.
 pub(super) fn outside(plan: &Plan, directory: &Dir, to: &str) -> Result<()> {
     let to = plan.spot("to", to)?;
-    if resolved(&plan.workspace, to.shown())?.starts_with(directory.absolute()) {
-        let reason = format!("{} lies in {}, which cannot be put into itself.", to.shown(), directory.shown());
+    if resolved(&plan.workspace, to.display())?.starts_with(directory.absolute()) {
+        let reason = format!("{} lies in {}, which cannot be put into itself.", to.display(), directory.display());
         return Err(Error::field("to", reason));
     }
     Ok(())

@@ -101,7 +101,7 @@ impl Tool for Head {
 
 fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Result<Excerpt> {
     let mut source = Source { from: BufReader::with_capacity(256 * 1024, file.reader(0)), context };
-    let mut lines = Excerpt { path: file.shown().to_owned(), first_line: Some(args.start), ..Excerpt::default() };
+    let mut lines = Excerpt { path: file.display().to_owned(), first_line: Some(args.start), ..Excerpt::default() };
     for _ in 1..args.start {
         if !source.line(&mut Vec::new(), 0)?.found {
             return Ok(lines);

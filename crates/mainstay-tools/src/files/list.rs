@@ -104,7 +104,7 @@ fn list(desk: &Desk, args: &Args) -> Result<Output> {
     };
     entries.truncate(args.limit);
     let entries = entries.iter().filter_map(|entry| listed(&directory, entry)).collect();
-    Ok(Output { path: directory.shown(), entries, next_cursor })
+    Ok(Output { path: directory.display(), entries, next_cursor })
 }
 
 fn seen(directory: &Dir, args: &Args) -> Result<Vec<Entry>> {
@@ -120,10 +120,10 @@ fn seen(directory: &Dir, args: &Args) -> Result<Vec<Entry>> {
 
 /// `None` if it has gone since the directory was read.
 fn listed(directory: &Dir, entry: &Entry) -> Option<Listed> {
-    let facts = if entry.protected { None } else { Some(directory.facts(&entry.name).ok()?) };
+    let facts = if entry.protected { None } else { Some(directory.metadata(&entry.name).ok()?) };
     Some(Listed {
         name: entry.name.display().to_string(),
-        path: directory.shown_child(&entry.name),
+        path: directory.display_child(&entry.name),
         kind: facts.map_or(entry.kind, |facts| facts.kind),
         size: facts.filter(|facts| facts.kind == EntryKind::File).map(|facts| facts.size),
         mtime: facts.map(|facts| facts::modified(&facts)),

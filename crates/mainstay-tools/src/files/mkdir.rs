@@ -24,7 +24,7 @@ impl Change {
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
         let spot = plan.spot("path", &self.path)?;
         // A root, or a directory that must not be changed, is there as well as any other.
-        let planned = plan.items.iter().any(|item| beneath(spot.shown(), &item.path));
+        let planned = plan.items.iter().any(|item| beneath(spot.display(), &item.path));
         if !planned && spot.open_dir().is_ok() {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl Tool for Mkdir {
 
     async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
         let planning = |plan: &mut Plan| {
-            let path = plan.spot("path", &args.change.path)?.shown().to_owned();
+            let path = plan.spot("path", &args.change.path)?.display().to_owned();
             args.change.plan(plan).map(|()| path)
         };
         let (path, report) = self.0.change(context, args.dry_run, Shown::Not, planning).await?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use mainstay_core::{Error, Result};
-use mainstay_sandbox::{Done, EntryKind, Workspace, etag_of};
+use mainstay_sandbox::{EntryKind, StepResult, Workspace, etag_of};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -165,8 +165,8 @@ impl Plan {
                 Some(Changed { holds, ..new(What::Removed, size, None) })
             }
             Now::Bytes(bytes) => Some(new(put, Some(bytes.len() as u64), Some(etag_of(bytes)))),
-            Now::Copy(file) => Some(new(put, Some(file.facts().size), None)),
-            Now::Append { to, more } => Some(new(put, Some(to.facts().size + more.len() as u64), None)),
+            Now::Copy(file) => Some(new(put, Some(file.metadata().size), None)),
+            Now::Append { to, more } => Some(new(put, Some(to.metadata().size + more.len() as u64), None)),
             Now::Whole(_) => Some(new(What::Moved, None, None)),
             Now::Directory => Some(new(What::DirectoryMade, None, None)),
             Now::Tree(_, survey) => {
@@ -190,8 +190,8 @@ impl Plan {
 
 impl Changed {
     /// What the disk says now, in place of what was planned.
-    pub(super) fn settle(&mut self, done: Done) {
-        let file = done.facts.filter(|facts| facts.kind == EntryKind::File);
+    pub(super) fn settle(&mut self, done: StepResult) {
+        let file = done.metadata.filter(|facts| facts.kind == EntryKind::File);
         self.size = file.map(|facts| facts.size).or(self.size);
         self.mtime = file.as_ref().map(modified);
         self.etag = done.etag.or(self.etag.take());

@@ -89,7 +89,7 @@ impl FilePatch {
                 self.revise(plan, &new, effort)
             }
             (Some(old), Some(new)) => {
-                let there = plan.spot("patch", &new)?.look()?.is_some();
+                let there = plan.spot("patch", &new)?.metadata()?.is_some();
                 self.revise(plan, if there { &new } else { &old }, effort)
             }
             (None, None) => Ok(Vec::new()),

@@ -5,7 +5,7 @@
 //! in the end there is one step for each name, whatever was asked for it.
 
 use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
-use mainstay_sandbox::{EntryKind, Expect, Facts, OpenFile, Place, Spot, Workspace, etag_of};
+use mainstay_sandbox::{EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of};
 
 use super::memory::{MEMORY, Share};
 use super::subtree::Survey;
@@ -27,8 +27,8 @@ pub(super) struct Plan {
 /// One name, and what becomes of it.
 pub(super) struct Item {
     pub(super) path: String,
-    pub(super) place: Place,
-    pub(super) before: Option<Facts>,
+    pub(super) place: WriteTarget,
+    pub(super) before: Option<Metadata>,
     pub(super) now: Now,
     pub(super) expect: Expect,
     pub(super) mode: Option<u32>,
@@ -75,30 +75,30 @@ impl Plan {
     }
 
     /// Reads the path in the argument `field`.
-    pub(super) fn spot(&self, field: &str, path: &str) -> Result<Spot> {
+    pub(super) fn spot(&self, field: &str, path: &str) -> Result<WorkspacePath> {
         self.workspace.find(path).map_err(|error| in_field(error, field))
     }
 
     /// The item for a path; a new one if the plan has not touched it yet.
     pub(super) fn item(&mut self, field: &str, path: &str, meant: Meant) -> Result<usize> {
         let spot = self.spot(field, path)?;
-        self.uncovered(field, spot.shown())?;
-        let is_link = || spot.look().map(|facts| facts.is_some_and(|facts| facts.kind == EntryKind::Symlink));
-        if let Some(at) = self.items.iter().position(|item| item.path == spot.shown()) {
+        self.uncovered(field, spot.display())?;
+        let is_link = || spot.metadata().map(|facts| facts.is_some_and(|facts| facts.kind == EntryKind::Symlink));
+        if let Some(at) = self.items.iter().position(|item| item.path == spot.display()) {
             if meant == Meant::Entry && self.items[at].through_link {
-                return Err(twice(field, spot.shown()));
+                return Err(twice(field, spot.display()));
             }
             return Ok(at);
         }
         let through_link = meant == Meant::Target && is_link()?;
         let place = match meant {
-            Meant::Target => spot.place(),
-            Meant::Entry => spot.entry(),
+            Meant::Target => spot.write_target(),
+            Meant::Entry => spot.entry_target(),
         }
         .map_err(|error| in_field(error, field))?;
-        let before = place.look()?;
+        let before = place.metadata()?;
         self.items.push(Item {
-            path: spot.shown().to_owned(),
+            path: spot.display().to_owned(),
             place,
             expect: if before.is_some() { Expect::Anything } else { Expect::Nothing },
             before,
@@ -177,8 +177,8 @@ impl Plan {
     }
 
     fn whole(&self, file: &OpenFile) -> Result<Vec<u8>> {
-        self.make_room(usize::try_from(file.facts().size.min(WHOLE)).unwrap_or(usize::MAX))?;
-        file.read_whole(WHOLE)?.ok_or_else(|| too_large(file.shown(), file.facts().size))
+        self.make_room(usize::try_from(file.metadata().size.min(WHOLE)).unwrap_or(usize::MAX))?;
+        file.read_whole(WHOLE)?.ok_or_else(|| too_large(file.display(), file.metadata().size))
     }
 
     /// Makes sure of memory for what is held, and for so many bytes that are needed beside it for a while.
@@ -224,7 +224,7 @@ impl Plan {
         if now != wanted {
             return Err(Error::new(
                 Kind::Conflict,
-                format!("{path} is not what it was: its etag is {now}, not {wanted}. Read it again, then change that."),
+                format!("{path} has changed: its etag is {now}, not {wanted}. Read it again, then change that."),
             )
             .with_reason(Reason::EtagMismatch { path: path.to_owned(), etag: now.clone() }));
         }

@@ -94,9 +94,9 @@ fn read_whole(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationTok
         // Too large to return, but perhaps nothing has to be.
         return match &args.etag {
             Some(known) if *known == file.etag_while(&|| !cancel.is_cancelled())? => {
-                Ok(bare(file, args, file.facts().size, known.clone()))
+                Ok(bare(file, args, file.metadata().size, known.clone()))
             }
-            Some(_) | None => Err(too_large(file, file.facts().size, limit)),
+            Some(_) | None => Err(too_large(file, file.metadata().size, limit)),
         };
     };
     told_whole(file, args, bytes)
@@ -108,9 +108,9 @@ fn at_hand(desk: &Desk, args: &Args) -> Option<Result<Output>> {
     if args.offset.is_some() || args.length.is_some() {
         return None;
     }
-    let file = desk.workspace.find(&args.path).ok()?.open_at_hand()?;
+    let file = desk.workspace.find(&args.path).ok()?.open_cached()?;
     let limit = args.max_bytes.unwrap_or(u64::MAX).min(desk.read_bytes).min(SMALL);
-    let bytes = file.read_at_hand(limit)?;
+    let bytes = file.read_cached(limit)?;
     Some(told_whole(&file, args, bytes))
 }
 
@@ -121,14 +121,14 @@ fn told_whole(file: &OpenFile, args: &Args, bytes: Vec<u8>) -> Result<Output> {
     }
     let mut output = bare(file, args, size, etag);
     match args.encoding {
-        Encoding::Utf8 => output.content = Some(text::whole(bytes, file.shown())?),
+        Encoding::Utf8 => output.content = Some(text::whole(bytes, file.display())?),
         Encoding::Base64 => output.content_base64 = Some(text::base64(&bytes)),
     }
     Ok(output)
 }
 
 fn read_part(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
-    let size = file.facts().size;
+    let size = file.metadata().size;
     let (offset, length) = (args.offset.unwrap_or(0), args.length.unwrap_or(u64::MAX));
     let selected = size.saturating_sub(offset).min(length);
     if selected > limit && args.etag.is_none() {
@@ -146,7 +146,7 @@ fn read_part(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToke
     let ends = offset.saturating_add(bytes.len() as u64) >= size;
     let mut output = bare(file, args, size, etag);
     match args.encoding {
-        Encoding::Utf8 => output.content = Some(text::part(bytes, offset, ends, file.shown())?),
+        Encoding::Utf8 => output.content = Some(text::part(bytes, offset, ends, file.display())?),
         Encoding::Base64 => output.content_base64 = Some(text::base64(&bytes)),
     }
     Ok(output)
@@ -155,18 +155,18 @@ fn read_part(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToke
 /// Everything but the content.
 fn bare(file: &OpenFile, args: &Args, size: u64, etag: String) -> Output {
     Output {
-        path: file.shown().to_owned(),
+        path: file.display().to_owned(),
         content: None,
         content_base64: None,
         encoding: args.encoding,
         size,
         etag,
-        mtime: facts::modified(file.facts()),
+        mtime: facts::modified(file.metadata()),
     }
 }
 
 fn too_large(file: &OpenFile, selected: u64, limit: u64) -> Error {
-    let (shown, size) = (file.shown(), file.facts().size);
+    let (shown, size) = (file.display(), file.metadata().size);
     let sentence = format!(
         "{selected} bytes of {shown} were asked for, and this call returns {limit} at most; \
          read it in parts with offset and length."

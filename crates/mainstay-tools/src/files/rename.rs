@@ -36,7 +36,7 @@ impl Change {
         let from = plan.item("from", &self.from, Meant::Entry)?;
         let path = plan.items[from].path.clone();
         let kind = plan.kind(from).ok_or_else(|| missing(&path))?;
-        let to = plan.spot("to", &self.to)?.shown().to_owned();
+        let to = plan.spot("to", &self.to)?.display().to_owned();
         if to == path {
             return Err(Error::field("to", format!("{path} is already there.")));
         }

@@ -55,7 +55,7 @@ impl Plan {
     fn shown_content(&self, at: usize) -> Result<Option<Vec<u8>>> {
         let item = &self.items[at];
         let size = match &item.now {
-            Now::Copy(file) => file.facts().size,
+            Now::Copy(file) => file.metadata().size,
             Now::Whole(_) => self.old_side(item).before.map_or(0, |facts| facts.size),
             Now::Untouched
             | Now::Gone
@@ -94,12 +94,12 @@ impl Plan {
 }
 
 fn side<'a>(path: &'a str, content: &'a [u8], file: &OpenFile) -> Side<'a> {
-    Side { path, content, executable: file.facts().mode & 0o111 != 0 }
+    Side { path, content, executable: file.metadata().mode & 0o111 != 0 }
 }
 
 /// Shows every file of a directory as gone, or as new in its copy.
 fn show_all(diff: &mut Diff, directory: &Dir, copy: Option<&str>, cancel: &CancellationToken) -> Result<()> {
-    let above = directory.shown();
+    let above = directory.display();
     visit(directory, cancel, 0, &mut |at, entry| {
         if entry.kind != EntryKind::File {
             return Ok(());
@@ -110,7 +110,7 @@ fn show_all(diff: &mut Diff, directory: &Dir, copy: Option<&str>, cancel: &Cance
             diff.leave_out();
             return Ok(());
         };
-        let path = at.shown_child(&entry.name);
+        let path = at.display_child(&entry.name);
         match copy {
             None => diff.file(Some(side(&path, &content, &file)), None),
             Some(to) => {

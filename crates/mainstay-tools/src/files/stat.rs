@@ -56,15 +56,15 @@ impl Tool for Stat {
 
 fn stat(desk: &Desk, args: &Args, wanted: &dyn Fn() -> bool) -> Result<Output> {
     let spot = desk.workspace.find(&args.path)?;
-    let Some(facts) = spot.look()? else {
-        let shown = spot.shown();
+    let Some(facts) = spot.metadata()? else {
+        let shown = spot.display();
         return Err(Error::not_found(format!("There is no {shown}.")).with_reason(Reason::path(shown)));
     };
     let tagged = args.etag && facts.kind == EntryKind::File;
     let etag = if tagged { Some(spot.open_file()?.etag_while(wanted)?) } else { None };
     let target = if facts.kind == EntryKind::Symlink { Some(spot.link_target()?) } else { None };
     Ok(Output {
-        path: spot.shown().to_owned(),
+        path: spot.display().to_owned(),
         kind: facts.kind,
         size: facts.size,
         mtime: facts::modified(&facts),

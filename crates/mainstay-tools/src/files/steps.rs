@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use mainstay_core::Result;
-use mainstay_sandbox::{Content, Place, Staging, Step};
+use mainstay_sandbox::{Content, Staging, Step, WriteTarget};
 
 use super::outcome::Changed;
 use super::plan::{Item, Now, Plan, alive, beneath};
@@ -46,26 +46,26 @@ impl Plan {
     }
 }
 
-fn step(item: Item, origins: &mut HashMap<String, Place>, staged: Option<&Staging>) -> Result<Option<Step>> {
+fn step(item: Item, origins: &mut HashMap<String, WriteTarget>, staged: Option<&Staging>) -> Result<Option<Step>> {
     let Item { place, before, now, expect, mode, recursive, from, .. } = item;
     let content = match now {
         Now::Untouched | Now::MovedAway => return Ok(None),
         Now::Gone => {
-            return Ok(before.map(|facts| Step::Remove { place, expect, kind: facts.kind, recursive }));
+            return Ok(before.map(|facts| Step::Remove { target: place, expect, kind: facts.kind, recursive }));
         }
-        Now::Directory => return Ok(Some(Step::MakeDirectory { place, mode: None })),
+        Now::Directory => return Ok(Some(Step::MakeDirectory { target: place, mode: None })),
         Now::Whole(_) => {
             return Ok(from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: place, expect }));
         }
         Now::Tree(..) => {
-            let from = staged.map(|staging| staging.spot(Path::new("")).entry()).transpose()?;
+            let from = staged.map(|staging| staging.path(Path::new("")).entry_target()).transpose()?;
             return Ok(from.map(|from| Step::Move { from, to: place, expect }));
         }
         Now::Bytes(bytes) => Content::Bytes(bytes),
         Now::Copy(file) => Content::Copy(file),
         Now::Append { to, more } => Content::Append { to, more },
     };
-    Ok(Some(Step::Put { place, content, expect, mode }))
+    Ok(Some(Step::Put { target: place, content, expect, mode }))
 }
 
 /// A directory that comes to be because something is put into it.

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
-use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Place, Staging, Step};
+use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Staging, Step, WriteTarget};
 
 use super::plan::alive;
 
@@ -35,12 +35,12 @@ pub(super) struct Survey {
 pub(super) fn survey(directory: &Dir, cancel: &CancellationToken) -> Result<Survey> {
     let mut survey = Survey::default();
     visit(directory, cancel, 0, &mut |at, entry| {
-        let path = at.shown_child(&entry.name);
+        let path = at.display_child(&entry.name);
         match entry.kind {
             EntryKind::Directory => survey.directories += 1,
             EntryKind::File => {
                 survey.files += 1;
-                survey.bytes += at.facts(&entry.name).map_or(0, |facts| facts.size);
+                survey.bytes += at.metadata(&entry.name).map_or(0, |facts| facts.size);
             }
             EntryKind::Symlink | EntryKind::Other => {
                 survey.others += 1;
@@ -78,7 +78,7 @@ fn sorted(directory: &Dir) -> Result<Vec<Entry>> {
     let mut entries = directory.entries()?;
     entries.sort();
     match entries.iter().find(|entry| entry.protected) {
-        Some(entry) => Err(protected(&directory.shown_child(&entry.name))),
+        Some(entry) => Err(protected(&directory.display_child(&entry.name))),
         None => Ok(entries),
     }
 }
@@ -87,7 +87,7 @@ fn deeper(directory: &Dir, name: &OsStr, depth: usize) -> Result<Dir> {
     if depth < DEEPEST {
         return directory.child(name);
     }
-    let path = directory.shown_child(name);
+    let path = directory.display_child(name);
     Err(Error::new(Kind::TooLarge, format!("{path} is more than {DEEPEST} directories deep.")))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn refuse_roots(directory: &Dir) -> Result<()> {
         Some(root) => Err(Error::denied(format!(
             "{} is a root of its own, and it lies in {}, which therefore stays as it is.",
             root.path().display(),
-            directory.shown()
+            directory.display()
         ))),
         None => Ok(()),
     }
@@ -115,15 +115,15 @@ pub(super) fn survey_to_copy(directory: &Dir, cancel: &CancellationToken) -> Res
     if survey.files + survey.directories <= ENTRIES {
         return Ok(survey);
     }
-    Err(Error::new(Kind::TooLarge, format!("{} has more than {ENTRIES} entries in it.", directory.shown())))
+    Err(Error::new(Kind::TooLarge, format!("{} has more than {ENTRIES} entries in it.", directory.display())))
 }
 
 /// Copies a directory under a name of its own near `to`, file by file, so that few files are open at once.
-pub(super) fn copy(from: &Dir, to: &Place, cancel: &CancellationToken) -> Result<Staging> {
+pub(super) fn copy(from: &Dir, to: &WriteTarget, cancel: &CancellationToken) -> Result<Staging> {
     let workspace = from.workspace();
     let staging = workspace.staging(to)?;
     // Where the permissions cannot be seen, nobody else gets any.
-    let facts = workspace.find(&from.shown())?.look()?;
+    let facts = workspace.find(&from.display())?.metadata()?;
     fill(&staging, Path::new(""), from, facts.map_or(0o700, |facts| facts.mode), cancel, 0)?;
     Ok(staging)
 }
@@ -131,20 +131,20 @@ pub(super) fn copy(from: &Dir, to: &Place, cancel: &CancellationToken) -> Result
 fn fill(staging: &Staging, to: &Path, from: &Dir, mode: u32, cancel: &CancellationToken, depth: usize) -> Result<()> {
     let commit = |step| from.workspace().commit(vec![step]).map(drop);
     // What is in it has to be put into it first, so its owner may always write.
-    commit(Step::MakeDirectory { place: staging.spot(to).place()?, mode: Some(mode & 0o777 | 0o700) })?;
+    commit(Step::MakeDirectory { target: staging.path(to).write_target()?, mode: Some(mode & 0o777 | 0o700) })?;
     for entry in sorted(from)? {
         alive(cancel)?;
-        let name = entry.name.to_str().ok_or_else(|| odd_name(&from.shown_child(&entry.name)))?;
+        let name = entry.name.to_str().ok_or_else(|| odd_name(&from.display_child(&entry.name)))?;
         let path = to.join(name);
         match entry.kind {
             EntryKind::File => {
                 let file = from.file(&entry.name)?;
-                let mode = Some(file.facts().mode & 0o777);
-                let (place, content) = (staging.spot(&path).place()?, Content::Copy(file));
-                commit(Step::Put { place, content, expect: Expect::Nothing, mode })?;
+                let mode = Some(file.metadata().mode & 0o777);
+                let (place, content) = (staging.path(&path).write_target()?, Content::Copy(file));
+                commit(Step::Put { target: place, content, expect: Expect::Nothing, mode })?;
             }
             EntryKind::Directory => {
-                let mode = from.facts(&entry.name)?.mode;
+                let mode = from.metadata(&entry.name)?.mode;
                 fill(staging, &path, &deeper(from, &entry.name, depth)?, mode, cancel, depth + 1)?;
             }
             EntryKind::Symlink | EntryKind::Other => {}

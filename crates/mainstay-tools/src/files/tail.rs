@@ -50,7 +50,7 @@ impl Tool for Tail {
 
 fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Excerpt> {
     let end = End::read(file, wanted, most_bytes, context)?;
-    let mut lines = Excerpt { path: file.shown().to_owned(), more: end.start > 0, ..Excerpt::default() };
+    let mut lines = Excerpt { path: file.display().to_owned(), more: end.start > 0, ..Excerpt::default() };
     if end.start <= COUNTED {
         lines.first_line = Some(1 + newlines_before(file, end.start, context)?);
     }
@@ -74,7 +74,7 @@ struct End {
 
 impl End {
     fn read(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Self> {
-        let size = file.facts().size;
+        let size = file.metadata().size;
         let lowest = size.saturating_sub(most_bytes.max(LONGEST_LINE as u64));
         let mut blocks: Vec<Vec<u8>> = Vec::new();
         let (mut start, mut newlines) = (size, 0);

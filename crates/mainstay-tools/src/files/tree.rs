@@ -89,7 +89,7 @@ impl Output {
 
 fn tree(desk: &Desk, args: &Args, progress: Progress) -> Result<Output> {
     let start = desk.workspace.find(&args.path)?.open_dir()?;
-    let path = start.shown();
+    let path = start.display();
     let last = args.cursor.as_deref().map(|cursor| page::decode(Of::Tree, cursor, 1)).transpose()?;
     let since = last.as_ref().map(|last| Since::path(&last[0], false));
     let size = Size { items: args.limit, bytes: usize::try_from(desk.read_bytes).unwrap_or(usize::MAX) };

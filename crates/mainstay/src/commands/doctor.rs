@@ -168,7 +168,7 @@ async fn listener(address: std::net::SocketAddr, setting: &str) -> Finding {
 /// What commands are held by on this machine. What is missing is bad only if commands are refused for it.
 async fn sandbox(config: &Config) -> Vec<(&'static str, Finding)> {
     let Ok(workspace) = open_workspace(config) else { return Vec::new() };
-    let found = mainstay_sandbox::exec::survey(&workspace, &config.exec).await;
+    let found = mainstay_sandbox::exec::diagnose(&workspace, &config.exec).await;
     let finding = |found: mainstay_sandbox::exec::Finding| match (found.enforced, found.remedy) {
         (true, _) => (found.name, Good(found.what)),
         (false, Some(remedy)) if found.name == "commands" => (found.name, bad(found.what, remedy)),

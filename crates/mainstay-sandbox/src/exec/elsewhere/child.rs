@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use tokio::net::unix::pipe;
 
-use super::group::{Running, Stopper};
-use crate::exec::command::Size;
-use crate::exec::ending::Ending;
+use super::group::{Running, StopHandle};
+use crate::exec::command::TerminalSize;
+use crate::exec::ending::ExitStatus;
 
 pub struct Child {
     pub input: Option<pipe::Sender>,
@@ -19,13 +19,13 @@ pub struct Child {
 
 impl Child {
     /// Waits until the command has ended and its group has been told to. May be dropped and called again.
-    pub async fn wait(&mut self) -> io::Result<Ending> {
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         Ok(self.running.ended().await)
     }
 
     /// A way to end the command while somebody waits for it.
-    pub fn stopper(&self) -> io::Result<Stopper> {
-        Ok(self.running.stopper())
+    pub fn stop_handle(&self) -> io::Result<StopHandle> {
+        Ok(self.running.stop_handle())
     }
 }
 
@@ -42,7 +42,7 @@ impl Terminal {
         match *self {}
     }
 
-    pub fn resize(&self, _size: Size) -> io::Result<()> {
+    pub fn resize(&self, _size: TerminalSize) -> io::Result<()> {
         match *self {}
     }
 }

@@ -9,7 +9,7 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal as Number, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::{oneshot, watch};
 
-use crate::exec::ending::{Ending, Signal};
+use crate::exec::ending::{ExitStatus, Signal};
 use crate::exec::private_dir::PrivateDir;
 
 /// Nothing once the first process has been waited for: its number may then mean another group.
@@ -24,19 +24,19 @@ impl Group {
     }
 
     /// Waits for the first process and ends the others. The first keeps the group's number until it is taken from it.
-    fn see_out(&self, mut first: process::Child) -> Ending {
+    fn see_out(&self, mut first: process::Child) -> ExitStatus {
         let id = Pid::from_child(&first);
         let _ = retry_on_intr(|| waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT));
         self.signal(Number::KILL);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        first.wait().map_or(Ending::by(libc::SIGKILL), |status| Ending::of(status.into_raw()))
+        first.wait().map_or(ExitStatus::by(libc::SIGKILL), |status| ExitStatus::of(status.into_raw()))
     }
 }
 
 /// A command that has been started. Dropped, it is ended.
 pub(super) struct Running {
     group: Arc<Group>,
-    ended: watch::Receiver<Option<Ending>>,
+    ended: watch::Receiver<Option<ExitStatus>>,
 }
 
 impl Running {
@@ -52,19 +52,19 @@ impl Running {
         answer.await.map_err(|_| Error::internal("the thread that starts a command has ended"))?
     }
 
-    pub(super) async fn ended(&mut self) -> Ending {
+    pub(super) async fn ended(&mut self) -> ExitStatus {
         match self.ended.wait_for(Option::is_some).await {
-            Ok(ending) => ending.unwrap_or(Ending::by(libc::SIGKILL)),
-            Err(_) => Ending::by(libc::SIGKILL),
+            Ok(ending) => ending.unwrap_or(ExitStatus::by(libc::SIGKILL)),
+            Err(_) => ExitStatus::by(libc::SIGKILL),
         }
     }
 
-    pub(super) fn news(&self) -> watch::Receiver<Option<Ending>> {
+    pub(super) fn news(&self) -> watch::Receiver<Option<ExitStatus>> {
         self.ended.clone()
     }
 
-    pub(super) fn stopper(&self) -> Stopper {
-        Stopper(self.group.clone())
+    pub(super) fn stop_handle(&self) -> StopHandle {
+        StopHandle(self.group.clone())
     }
 }
 
@@ -95,9 +95,9 @@ fn accompany(start: impl FnOnce() -> Result<(process::Child, PrivateDir)>, reply
 }
 
 /// Ends a command, or passes a signal on to it, while somebody else waits for its end.
-pub struct Stopper(Arc<Group>);
+pub struct StopHandle(Arc<Group>);
 
-impl Stopper {
+impl StopHandle {
     pub fn signal(&self, signal: Signal) {
         self.0.signal(match signal {
             Signal::Term => Number::TERM,

@@ -14,7 +14,7 @@ use super::protections::{NONE, Protections, limits_of_each};
 use super::settings::ExecSettings;
 use super::survey::Finding;
 
-pub use group::Stopper;
+pub use group::StopHandle;
 
 /// What to do instead of running commands without protection.
 pub(super) const INSTEAD_OF_OFF: &str = "To have commands refused, set sandbox = \"on\" in [exec]; to have them \

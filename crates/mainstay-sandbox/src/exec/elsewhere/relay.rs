@@ -8,13 +8,13 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
-use crate::exec::ending::Ending;
+use crate::exec::ending::ExitStatus;
 
 /// More than a pipe holds: what was written before the end is passed on, what is written without end is not.
 const LAST: usize = 1024 * 1024;
 
 /// The stream as it is to be read.
-pub(super) fn relay(from: pipe::Receiver, ended: watch::Receiver<Option<Ending>>) -> io::Result<pipe::Receiver> {
+pub(super) fn relay(from: pipe::Receiver, ended: watch::Receiver<Option<ExitStatus>>) -> io::Result<pipe::Receiver> {
     let (ours, theirs) = io::pipe()?;
     let to = pipe::Sender::from_owned_fd(theirs.into())?;
     tokio::spawn(pass_on(from, to, ended));
@@ -25,7 +25,7 @@ pub(super) fn relay(from: pipe::Receiver, ended: watch::Receiver<Option<Ending>>
 async fn pass_on(
     mut from: pipe::Receiver,
     mut to: pipe::Sender,
-    mut ended: watch::Receiver<Option<Ending>>,
+    mut ended: watch::Receiver<Option<ExitStatus>>,
 ) -> io::Result<()> {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -52,6 +52,6 @@ async fn pass_on(
     Ok(())
 }
 
-async fn over(ended: &mut watch::Receiver<Option<Ending>>) {
+async fn over(ended: &mut watch::Receiver<Option<ExitStatus>>) {
     let _ = ended.wait_for(Option::is_some).await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mainstay_core::{Kind, Result};
 use rustix::fs::{Mode, OFlags};
 
-use crate::exec::{Command, ExecSettings, Finished, Sandbox, SandboxMode, Size, survey};
+use crate::exec::{Command, CommandOutput, ExecSettings, Sandbox, SandboxMode, TerminalSize, diagnose};
 use crate::{FilesSettings, Workspace};
 
 const LONG: Duration = Duration::from_mins(1);
@@ -24,7 +24,7 @@ fn line(text: &str) -> Command {
     Command { shell: true, ..program(text, &[]) }
 }
 
-async fn run(command: &Command) -> Result<Finished> {
+async fn run(command: &Command) -> Result<CommandOutput> {
     let (_directory, sandbox) = sandbox(SandboxMode::Off);
     sandbox.run(command, None, LONG, None).await
 }
@@ -63,7 +63,7 @@ async fn without_protections_commands_are_refused_with_the_reason_and_the_settin
 async fn the_survey_says_why_commands_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
-    let found = survey(&workspace, &ExecSettings::default()).await;
+    let found = diagnose(&workspace, &ExecSettings::default()).await;
     let commands = found.iter().find(|finding| finding.name == "commands").unwrap();
     assert!(!commands.enforced && commands.what.contains("Landlock"), "{commands:?}");
 }
@@ -72,7 +72,7 @@ async fn the_survey_says_why_commands_are_refused() {
 async fn switched_off_a_command_runs_and_says_what_does_not_hold_it() {
     let (_directory, sandbox) = sandbox(SandboxMode::Off);
     let done = sandbox.run(&program("echo", &["a; b", "$HOME"]), None, LONG, None).await.unwrap();
-    assert_eq!((done.ending.code, done.stdout.text.as_str(), done.timed_out), (0, "a; b $HOME\n", false));
+    assert_eq!((done.status.code, done.stdout.text.as_str(), done.timed_out), (0, "a; b $HOME\n", false));
     let protections = sandbox.protections().await.unwrap();
     assert_eq!(protections.level, "off");
     assert!(protections.filesystem.contains("none"));
@@ -81,9 +81,9 @@ async fn switched_off_a_command_runs_and_says_what_does_not_hold_it() {
 #[tokio::test]
 async fn an_exit_code_and_a_signal_are_told() {
     let failed = run(&line("echo oh >&2; exit 7")).await.unwrap();
-    assert_eq!((failed.ending.code, failed.ending.signal, failed.stderr.text.as_str()), (7, None, "oh\n"));
+    assert_eq!((failed.status.code, failed.status.signal, failed.stderr.text.as_str()), (7, None, "oh\n"));
     let killed = run(&line("kill -9 $$")).await.unwrap();
-    assert_eq!((killed.ending.code, killed.ending.signal), (137, Some(9)));
+    assert_eq!((killed.status.code, killed.status.signal), (137, Some(9)));
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn when_its_time_is_up_the_whole_group_is_killed() {
     let (directory, sandbox) = sandbox(SandboxMode::Off);
     let done = sandbox.run(&line(STUBBORN), None, Duration::from_secs(2), None).await.unwrap();
     assert!(done.timed_out);
-    assert_eq!((done.ending.signal, done.stdout.text.as_str()), (Some(9), "begun\n"));
+    assert_eq!((done.status.signal, done.stdout.text.as_str()), (Some(9), "begun\n"));
     comes_to_be(false, &directory.path().join("held")).await;
 }
 
@@ -125,7 +125,7 @@ async fn what_runs_on_in_the_background_ends_with_the_command() {
     let (directory, sandbox) = sandbox(SandboxMode::Off);
     let text = "mkfifo held; exec 3<>held; sleep 1000 & exit 3";
     let done = sandbox.run(&line(text), None, LONG, None).await.unwrap();
-    assert_eq!((done.ending.code, done.timed_out), (3, false));
+    assert_eq!((done.status.code, done.timed_out), (3, false));
     comes_to_be(false, &directory.path().join("held")).await;
 }
 
@@ -158,6 +158,6 @@ async fn much_output_arrives_whole_and_in_order() {
 async fn what_cannot_be_started_is_named() {
     assert_eq!(run(&program("./nothing", &[])).await.unwrap_err().field_name().unwrap(), "command");
     assert_eq!(run(&program("no-such-program", &[])).await.unwrap_err().field_name().unwrap(), "command");
-    let terminal = Command { terminal: Some(Size { rows: 24, columns: 80 }), ..program("true", &[]) };
+    let terminal = Command { terminal: Some(TerminalSize { rows: 24, columns: 80 }), ..program("true", &[]) };
     assert_eq!(run(&terminal).await.unwrap_err().kind, Kind::Unsupported);
 }

@@ -10,7 +10,7 @@ use tokio::io::unix::AsyncFd;
 
 use super::plan::{Message, Process};
 use super::sys;
-use crate::exec::command::Size;
+use crate::exec::command::TerminalSize;
 use crate::exec::private_dir::PrivateDir;
 
 /// When it is closed, by whatever the server comes to, the command ends.
@@ -63,17 +63,17 @@ fn own(carried: Option<i32>) -> Option<OwnedFd> {
 }
 
 /// Tells the programs at a terminal how large it is.
-pub(crate) fn resize(terminal: RawFd, size: Size) -> io::Result<()> {
+pub(crate) fn resize(terminal: RawFd, size: TerminalSize) -> io::Result<()> {
     sys::set_window(terminal, size.rows, size.columns).map_err(io::Error::from_raw_os_error)
 }
 
 /// Ends a command, or passes a signal on to it, while somebody else waits for its end.
-pub struct Stopper {
+pub struct StopHandle {
     line: Arc<Line>,
     handle: Option<OwnedFd>,
 }
 
-impl Stopper {
+impl StopHandle {
     pub(crate) fn new(line: Arc<Line>, handle: Option<OwnedFd>) -> Self {
         Self { line, handle }
     }

@@ -21,7 +21,7 @@ mod sys;
 
 pub(crate) use ground::Ground;
 pub(crate) use limits::limits;
-pub use line::Stopper;
+pub use line::StopHandle;
 pub(crate) use line::{Line, Tree, resize, watched};
 pub(crate) use plan::{Failure, Identity, Mask, Message, Plan, Step};
 pub(crate) use spawner::Spawner;

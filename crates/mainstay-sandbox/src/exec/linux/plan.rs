@@ -5,10 +5,9 @@ use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
 
 use super::ground::Ground;
-use crate::exec::command::Size;
+use crate::exec::command::TerminalSize;
 
-/// What a file is, whatever it is called: device and inode.
-pub(crate) type Identity = (u64, u64);
+pub(crate) use crate::identity::FileId as Identity;
 
 /// A protected file or directory that is to be hidden.
 #[derive(Debug, Clone)]
@@ -27,7 +26,7 @@ pub(crate) struct Plan {
     pub(super) directory_identity: Identity,
     /// Standard input, output and error; a terminal takes the place of all three.
     pub(super) streams: Vec<OwnedFd>,
-    pub(super) terminal: Option<Size>,
+    pub(super) terminal: Option<TerminalSize>,
     /// The child's end of the line to the server.
     pub(super) line: OwnedFd,
     pub(super) masks: Vec<Mask>,
@@ -54,7 +53,7 @@ impl Plan {
             arguments,
             environment,
             directory: CString::default(),
-            directory_identity: (0, 0),
+            directory_identity: Identity { device: 0, inode: 0 },
             streams: Vec::new(),
             terminal: None,
             line,
@@ -70,7 +69,7 @@ impl Plan {
         self
     }
 
-    pub(crate) fn with_streams(mut self, streams: Vec<OwnedFd>, terminal: Option<Size>) -> Self {
+    pub(crate) fn with_streams(mut self, streams: Vec<OwnedFd>, terminal: Option<TerminalSize>) -> Self {
         (self.streams, self.terminal) = (streams, terminal);
         self
     }

@@ -1,4 +1,4 @@
-//! Ending a process tree where nothing holds it together: everything that descends from this process is stopped, so that
+//! ExitStatus a process tree where nothing holds it together: everything that descends from this process is stopped, so that
 //! it cannot multiply, and then killed. Orphans come to this process, so when it has no children left there is nothing
 //! left.
 

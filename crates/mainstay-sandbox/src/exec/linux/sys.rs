@@ -212,13 +212,13 @@ pub(super) fn move_up(fd: RawFd, least: RawFd) -> Outcome<RawFd> {
 }
 
 /// Device and inode: what a file is, whatever it is called.
-pub(super) fn identity(fd: RawFd) -> Outcome<(u64, u64)> {
+pub(super) fn identity(fd: RawFd) -> Outcome<crate::identity::FileId> {
     let mut stat = std::mem::MaybeUninit::<libc::stat>::uninit();
     // SAFETY: the kernel fills it when it returns 0.
     checked(unsafe { libc::fstat(fd, stat.as_mut_ptr()) })?;
     // SAFETY: as above.
     let stat = unsafe { stat.assume_init() };
-    Ok((stat.st_dev, stat.st_ino))
+    Ok(crate::identity::FileId { device: stat.st_dev, inode: stat.st_ino })
 }
 
 pub(super) fn new_session() -> Outcome {

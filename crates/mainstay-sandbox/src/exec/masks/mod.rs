@@ -17,7 +17,7 @@ use rustix::fs::{Mode, OFlags};
 use super::linux::{Identity, Mask};
 use super::reach::{Origin, Reach};
 use super::settings::ExecSettings;
-use crate::root::DIRECTORY;
+use crate::workspace::DIRECTORY;
 use crate::{Guard, PROTECTED, Workspace};
 use walk::{Known, LOOKS, Walk, identity, too_quick};
 
@@ -180,7 +180,7 @@ impl Beyond {
         }
         let among = |path: &Path| reach.around(path).is_some_and(|grant| grant.origin == Origin::Machine);
         let closed = workspace.closed().iter().filter(|closed| among(&closed.path));
-        let closed = closed.map(|closed| (closed.path.clone(), closed.identity())).collect();
+        let closed = closed.map(|closed| (closed.path.clone(), closed.identity)).collect();
         Ok(Self { added, passed_by, closed })
     }
 }

@@ -43,7 +43,7 @@ fn protected_names_are_found_at_every_depth_and_links_are_not_followed() {
 #[test]
 fn the_servers_own_directory_is_hidden_whatever_it_is_called() {
     let (directory, workspace) = tree();
-    let workspace = workspace.closing(&directory.path().join("plain")).unwrap();
+    let workspace = workspace.with_closed_dir(&directory.path().join("plain")).unwrap();
     std::fs::rename(directory.path().join("plain"), directory.path().join("renamed")).unwrap();
     let found = found(&mut Scan::new(&ExecSettings::default()), &workspace);
     assert!(found.contains(&PathBuf::from("renamed")), "{found:?}");
@@ -55,7 +55,7 @@ fn the_servers_own_directory_is_hidden_among_programs_too() {
     let machine = tempfile::tempdir().unwrap();
     let base = machine.path().canonicalize().unwrap();
     std::fs::create_dir_all(base.join("opt/own")).unwrap();
-    let workspace = workspace.closing(&base.join("opt/own")).unwrap();
+    let workspace = workspace.with_closed_dir(&base.join("opt/own")).unwrap();
     let hides = |origin: Option<Origin>| {
         let mut reach = Reach::of(&workspace, &ExecSettings::default());
         let grant = |origin| Grant { path: base.join("opt"), access: Access::Read, directory: true, origin };

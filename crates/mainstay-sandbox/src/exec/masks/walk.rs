@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use crate::exec::linux::{Identity, Mask};
-use crate::root::DIRECTORY;
+use crate::workspace::DIRECTORY;
 use crate::{Guard, Workspace};
 
 /// Deeper than any tree that is worked on; a path longer than the kernel takes could not be hidden anyway.
@@ -160,7 +160,7 @@ impl Walk<'_> {
             let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
             let is_directory = kind == rustix::fs::FileType::Directory;
             let closed =
-                is_directory && self.workspace.closed().iter().any(|closed| closed.identity() == identity(&stat));
+                is_directory && self.workspace.closed().iter().any(|closed| closed.identity == identity(&stat));
             if closed || (protected && kind != rustix::fs::FileType::Symlink) {
                 known.hits.push((name.to_owned(), identity(&stat), is_directory));
             } else if is_directory {
@@ -208,7 +208,7 @@ fn facts_in(stat: &rustix::fs::Stat) -> (Identity, Stamp) {
 }
 
 pub(super) fn identity(stat: &rustix::fs::Stat) -> Identity {
-    (stat.st_dev, stat.st_ino)
+    Identity::from(stat)
 }
 
 /// A directory changed just now may change again within the same tick of the file system's clock, unnoticed.

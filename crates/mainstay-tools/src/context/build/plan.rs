@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use mainstay_core::{Error, Kind, Result};
-use mainstay_sandbox::{Building, Dir, EntryKind, Folder, Workspace};
+use mainstay_sandbox::{AtomicDir, AtomicSubdir, Dir, EntryKind, Workspace};
 use serde::Serialize;
 
 use super::file_names::{Stems, spare};
 use super::sources::{self, Source};
 use crate::context::cache::error::Failure;
 use crate::context::cache::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
-use crate::context::cache::reader::{LARGEST_DOCUMENT, LARGEST_MANIFEST, Metadata, Stored};
+use crate::context::cache::reader::{EmptyObject, LARGEST_DOCUMENT, LARGEST_MANIFEST, Stored};
 use crate::context::worker_pool;
 use crate::progress::Progress;
 
@@ -38,18 +38,19 @@ impl Plan<'_> {
     pub fn build(&self, progress: &Progress) -> Result<Built> {
         let workspace = sources::open(self.sources)?;
         let sources = sources::find(&workspace)?;
-        let building = Building::begin(self.cache).map_err(|error| self.cannot(&error))?;
+        let building = AtomicDir::create(self.cache).map_err(|error| self.cannot(&error))?;
         // Nobody wants to wait for this to be told only at the end.
-        if !self.force && building.standing().map_err(|error| self.cannot(&error))?.is_some() {
+        if !self.force && building.existing().map_err(|error| self.cannot(&error))?.is_some() {
             let told = format!("{} is there already; build with --force to replace it.", self.cache.display());
             return Err(Failure::Io.error(told));
         }
         progress.expect(sources.len());
         let manifest = Manifest::new(self.store(&workspace, &sources, &building, progress)?, self.created_at);
-        let put = |name, content: Result<Vec<u8>>| building.put(name, &content?).map_err(|error| self.cannot(&error));
+        let put =
+            |name, content: Result<Vec<u8>>| building.write_file(name, &content?).map_err(|error| self.cannot(&error));
         put(INDEX, pretty(&manifest.index()))?;
         put(MANIFEST, pretty(&manifest))?;
-        building.finish(self.force.then_some(&may_be_replaced)).map_err(|error| self.cannot(&error))?;
+        building.commit(self.force.then_some(&may_be_replaced)).map_err(|error| self.cannot(&error))?;
         Ok(Built { documents: sources.len(), cache_version: manifest.cache_version })
     }
 
@@ -59,10 +60,10 @@ impl Plan<'_> {
         &self,
         workspace: &Workspace,
         sources: &[Source],
-        building: &Building,
+        building: &AtomicDir,
         progress: &Progress,
     ) -> Result<Vec<Entry>> {
-        let folder = building.folder(DOCUMENTS).map_err(|error| self.cannot(&error))?;
+        let folder = building.create_dir(DOCUMENTS).map_err(|error| self.cannot(&error))?;
         let taken: Mutex<HashMap<String, usize>> = Mutex::default();
         let versions = worker_pool::for_each(sources.len(), progress, |nth| {
             let content = read(workspace, &sources[nth])?;
@@ -84,25 +85,25 @@ impl Plan<'_> {
         Ok(entries.collect())
     }
 
-    fn write(&self, folder: &Folder, name: &str, source: &Source, version: &str, content: String) -> Result<()> {
+    fn write(&self, folder: &AtomicSubdir, name: &str, source: &Source, version: &str, content: String) -> Result<()> {
         let stored = Stored {
             id: source.id.as_str().into(),
             version: version.into(),
             source: source.path.as_str().into(),
             content,
-            metadata: Metadata,
+            metadata: EmptyObject,
         };
         let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
         if bytes.len() as u64 > LARGEST_DOCUMENT {
             return Err(too_large(source));
         }
-        folder.put(name, &bytes).map_err(|error| self.cannot(&error))
+        folder.write_file(name, &bytes).map_err(|error| self.cannot(&error))
     }
 
     /// Renames those that were not written under their own name. First those that have another's, then the others.
     fn settle(
         &self,
-        folder: &Folder,
+        folder: &AtomicSubdir,
         versions: &[String],
         stems: &Stems,
         taken: &HashMap<String, usize>,

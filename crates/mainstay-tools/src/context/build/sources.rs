@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use mainstay_core::{Error, Kind, Result};
-use mainstay_sandbox::{Dir, EntryKind, Workspace, leads_outside};
+use mainstay_sandbox::{Dir, EntryKind, Workspace, is_outside_workspace};
 
 use crate::context::cache::error::Failure;
 
@@ -18,7 +18,7 @@ pub(crate) struct Source {
 
 /// Opens a directory of sources.
 pub(crate) fn open(directory: &Path) -> Result<Workspace> {
-    Workspace::reading(directory).map_err(|error| {
+    Workspace::open_read_only(directory).map_err(|error| {
         let told = format!("The sources {} cannot be read: {}", directory.display(), error.public);
         Failure::Io.because(told, &error)
     })
@@ -40,12 +40,12 @@ pub(crate) fn find(sources: &Workspace) -> Result<Vec<Source>> {
 }
 
 fn collect(directory: &Dir, found: &mut Vec<Source>) -> Result<()> {
-    let entries = directory.entries().map_err(|error| unreadable(&directory.shown(), &error))?;
+    let entries = directory.entries().map_err(|error| unreadable(&directory.display(), &error))?;
     for entry in entries {
         let name = entry.name.as_os_str();
         match entry.kind {
             EntryKind::Directory => {
-                let shown = directory.shown_child(name);
+                let shown = directory.display_child(name);
                 collect(&directory.child(name).map_err(|error| unreadable(&shown, &error))?, found)?;
             }
             EntryKind::File if is_document(name) => found.push(source(directory, name)?),
@@ -65,10 +65,10 @@ fn is_document(name: &OsStr) -> bool {
 /// A link counts as the file it leads to, as long as that is one of the sources' own. What is elsewhere was not meant to
 /// be read by everybody who can ask the cache.
 fn leads_to_a_file(directory: &Dir, name: &OsStr) -> Result<bool> {
-    let shown = directory.shown_child(name);
+    let shown = directory.display_child(name);
     match directory.workspace().find(&shown).and_then(|spot| spot.open_file()) {
         Ok(_) => Ok(true),
-        Err(error) if leads_outside(&error) => {
+        Err(error) if is_outside_workspace(&error) => {
             let told =
                 format!("{shown} is a link that leads out of the sources; put a copy in its place, or remove it.");
             Err(Failure::Io.error(told))
@@ -82,7 +82,7 @@ fn source(directory: &Dir, name: &OsStr) -> Result<Source> {
     let names = directory.names().iter().map(std::ffi::OsString::as_os_str).chain([name]);
     let names: Option<Vec<&str>> = names.map(OsStr::to_str).collect();
     let Some(path) = names.map(|names| names.join("/")) else {
-        let shown = directory.shown_child(name);
+        let shown = directory.display_child(name);
         return Err(Failure::Io.error(format!("The name {shown:?} is not UTF-8; rename the file.")));
     };
     Ok(Source { id: id_of(&path), path })

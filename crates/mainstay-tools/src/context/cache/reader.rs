@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 
 use mainstay_core::{Error, Result};
-use mainstay_sandbox::{Dir, Facts};
+use mainstay_sandbox::{Dir, Metadata};
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub(crate) struct Cache {
     name: String,
     documents: Dir,
     /// What the file system said of the manifest when it was read.
-    pub(crate) manifest: Facts,
+    pub(crate) manifest: Metadata,
     /// In the order of their ids.
     pub(crate) entries: Vec<Entry>,
 }
@@ -48,26 +48,26 @@ pub(crate) struct Stored<'a> {
     #[serde(borrow)]
     pub(crate) source: Cow<'a, str>,
     pub(crate) content: String,
-    pub(crate) metadata: Metadata,
+    pub(crate) metadata: EmptyObject,
 }
 
 /// An object that nothing here has a use for: written empty, and read without being kept.
 #[derive(Debug)]
-pub(crate) struct Metadata;
+pub(crate) struct EmptyObject;
 
-impl Serialize for Metadata {
+impl Serialize for EmptyObject {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_map(Some(0))?.end()
     }
 }
 
-impl<'de> Deserialize<'de> for Metadata {
+impl<'de> Deserialize<'de> for EmptyObject {
     fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         from.deserialize_map(Self)
     }
 }
 
-impl<'de> Visitor<'de> for Metadata {
+impl<'de> Visitor<'de> for EmptyObject {
     type Value = Self;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -85,7 +85,7 @@ impl<'de> Visitor<'de> for Metadata {
 pub(crate) struct Document {
     pub(crate) content: String,
     /// What the file system said of its file before it was read.
-    pub(crate) facts: Facts,
+    pub(crate) facts: Metadata,
     /// Whether the path that it was made of has its id.
     pub(crate) source_fits: bool,
 }
@@ -109,8 +109,8 @@ impl Cache {
 
     /// Whether this is still what lies in a directory, by what the file system says of every file. `seen` are those facts
     /// of the documents.
-    pub(crate) fn is_still(&self, directory: &Dir, seen: &[Facts]) -> bool {
-        let same = |dir: &Dir, name: &str, was: &Facts| dir.facts(OsStr::new(name)).is_ok_and(|now| now == *was);
+    pub(crate) fn is_still(&self, directory: &Dir, seen: &[Metadata]) -> bool {
+        let same = |dir: &Dir, name: &str, was: &Metadata| dir.metadata(OsStr::new(name)).is_ok_and(|now| now == *was);
         same(directory, MANIFEST, &self.manifest)
             && directory.child(OsStr::new(DOCUMENTS)).is_ok_and(|documents| {
                 let alike =
@@ -122,7 +122,7 @@ impl Cache {
 
 impl Place<'_> {
     /// What a cache says of itself.
-    pub(crate) fn manifest(self) -> Result<Result<(Manifest, Facts), Flaw>> {
+    pub(crate) fn manifest(self) -> Result<Result<(Manifest, Metadata), Flaw>> {
         let (bytes, facts) = match read_file(self.directory, MANIFEST, LARGEST_MANIFEST)? {
             Ok(found) => found,
             Err(what) => return Ok(Err(Flaw::new(MANIFEST, what))),
@@ -167,13 +167,13 @@ pub(crate) fn read_document(documents: &Dir, entry: &Entry) -> Result<Result<Doc
 }
 
 /// A file, or why there is none that can be read.
-fn read_file(directory: &Dir, name: &str, limit: u64) -> Result<Result<(Vec<u8>, Facts), String>> {
+fn read_file(directory: &Dir, name: &str, limit: u64) -> Result<Result<(Vec<u8>, Metadata), String>> {
     let file = match directory.file(OsStr::new(name)) {
         Ok(file) => file,
         Err(error) if is_absent(&error) => return Ok(Err("it is not there, or is no file".into())),
         Err(error) => return Err(unreadable(name, &error)),
     };
-    let facts = *file.facts();
+    let facts = *file.metadata();
     let bytes = file.read_whole(limit).map_err(|error| unreadable(name, &error))?;
     Ok(bytes.map(|bytes| (bytes, facts)).ok_or_else(|| format!("it is larger than {limit} bytes")))
 }

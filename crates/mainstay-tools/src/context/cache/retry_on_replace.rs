@@ -26,7 +26,7 @@ pub(crate) fn steady<T>(
             return result;
         }
         let now = open()?;
-        if now.is(&directory) {
+        if now.is_same(&directory) {
             return result;
         }
         directory = now;

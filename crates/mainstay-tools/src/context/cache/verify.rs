@@ -63,7 +63,7 @@ impl Examined {
                 return Ok(());
             }
         };
-        let size = |name: &str| documents.facts(name.as_ref()).map_or(0, |facts| facts.size);
+        let size = |name: &str| documents.metadata(name.as_ref()).map_or(0, |facts| facts.size);
         let looked_at = worker_pool::for_each(manifest.documents.len(), progress, |nth| {
             let entry = &manifest.documents[nth];
             Ok(match read_document(&documents, entry)? {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use mainstay_core::Result;
-use mainstay_sandbox::{Dir, Facts};
+use mainstay_sandbox::{Dir, Metadata};
 
 use super::select::{Measure, Question, answer};
 use super::shard::{Seen, Shard};
@@ -13,7 +13,7 @@ use crate::context::worker_pool;
 use crate::progress::Progress;
 
 /// Whether a change of a file would show in what the system says of it.
-pub(crate) type Trust = fn(&Facts) -> bool;
+pub(crate) type Trust = fn(&Metadata) -> bool;
 
 /// A cache whose documents have all been read and checked.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Index {
     cache: Cache,
     measures: Vec<Measure>,
     /// What the file system said of each document.
-    facts: Vec<Facts>,
+    facts: Vec<Metadata>,
     shards: Vec<Shard>,
 }
 
@@ -59,7 +59,7 @@ impl Index {
     pub(crate) fn bytes(&self) -> u64 {
         let shards = self.shards.iter().map(Shard::bytes);
         let documents = self.cache.entries.iter().map(|entry| entry.id.len() + entry.version.len() + entry.file.len());
-        let fixed = size_of::<Facts>() + size_of::<Measure>() + 3 * size_of::<String>();
+        let fixed = size_of::<Metadata>() + size_of::<Measure>() + 3 * size_of::<String>();
         (shards.sum::<usize>() + documents.sum::<usize>() + fixed * self.measures.len()) as u64
     }
 
@@ -85,7 +85,7 @@ impl Index {
 
 struct Gathered {
     measures: Vec<Measure>,
-    facts: Vec<Facts>,
+    facts: Vec<Metadata>,
     shard: Shard,
 }
 

@@ -42,7 +42,7 @@ impl Visit for ByTime {
 
     fn visit(&self, _kit: &mut (), seen: &Seen<'_>, _stop: &Stop, _caught: &mut Pile<Found>) {
         // What has gone since the directory was read is not found.
-        let Ok(facts) = seen.directory.facts(&seen.entry.name) else { return };
+        let Ok(facts) = seen.directory.metadata(&seen.entry.name) else { return };
         let age = (Reverse(facts.modified), Found::of(seen));
         if self.since.as_ref().is_some_and(|(time, path)| (&age.0, &age.1.path) <= (time, path)) {
             return;

@@ -75,14 +75,14 @@ impl Engine {
             behind: false,
             binary: false,
         };
-        let from = Stoppable { from: file.reader(0), left: file.facts().size, stop };
+        let from = Stoppable { from: file.reader(0), left: file.metadata().size, stop };
         let searched = searcher.search_reader(&*matcher, from, &mut collector);
         finds.searched += 1;
         finds.binary += u64::from(collector.binary);
         finds.unsearched += u64::from(searched.is_err());
         if collector.matches > 0 {
             let Collector { hits, matches, .. } = collector;
-            finds.add(File { path: path.to_vec(), shown: file.shown().to_owned(), matches, hits });
+            finds.add(File { path: path.to_vec(), shown: file.display().to_owned(), matches, hits });
         }
     }
 }

@@ -115,7 +115,7 @@ impl Seen<'_> {
 
     /// The path as it is given back to callers.
     pub(crate) fn shown(&self) -> String {
-        self.directory.shown_child(&self.entry.name)
+        self.directory.display_child(&self.entry.name)
     }
 }
 

@@ -136,7 +136,7 @@ impl<V: Visit> Way<'_, V> {
             Opened::Not { above, name } => above.child(&name)?,
         };
         if below.depth >= DEEPEST {
-            let shown = directory.shown();
+            let shown = directory.display();
             return Err(Error::invalid(format!("{shown} lies more than {DEEPEST} levels down; start from there.")));
         }
         let mut entries = directory.entries()?;

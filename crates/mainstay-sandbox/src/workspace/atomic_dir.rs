@@ -1,11 +1,14 @@
-//! A directory that is put together under a name of our own and takes its place in one step: whoever looks finds the
-//! whole of the old one or the whole of the new one. It needs no workspace and no journal: `staging.rs` is for those.
+//! A directory that is built under a temporary name and takes its place in one step: readers see either the whole old
+//! directory or the whole new one.
+//!
+//! Needs no workspace and no journal, unlike [`Staging`](super::Staging): it is for directories of the server itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Write as _;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,138 +16,137 @@ use mainstay_core::{Error, Kind, Result};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::change::rename_new;
-use super::fault::{self, About as _};
-use super::removal::{list, remove_all};
-use super::staged::{keep_owner, sync_directory, temporary_name};
-use super::{DIRECTORY, Dir, EntryKind, Facts, Identity, Workspace};
+use super::dir::Dir;
+use super::errors::{self, PathContext as _};
+use super::fs_ops::{
+    DIRECTORY, RenameMode, keep_owner, list, metadata_at, rename_no_replace, rename_with, sync_directory,
+    temporary_name,
+};
+use super::metadata::{EntryKind, Metadata};
+use super::remove_tree::remove_all;
+use super::roots::Workspace;
+use crate::identity::FileId;
 
-/// Whether a directory may be lost; the error says what would be.
-pub type Check<'a> = &'a dyn Fn(&Dir) -> Result<()>;
+/// Decides whether an existing directory may be replaced; the error says what would be lost.
+pub type ReplaceCheck<'a> = &'a dyn Fn(&Dir) -> Result<()>;
 
-const ENDING: &str = ".building";
+const SUFFIX: &str = ".building";
 
-/// Between this and its own name stands what has been set aside, on systems that cannot exchange two names at once.
-const ASIDE: &str = ".aside-";
+/// Stands between our prefix and the original name of a directory that is set aside for a moment, on systems that
+/// cannot exchange two names atomically.
+const OLD_SUFFIX: &str = ".aside-";
 
-/// Gone when it is dropped, unless it was finished. What a process that died has left is removed by the next build
-/// beside it: it holds a lock on its directory for as long as it lives.
+/// A directory under construction; removed on drop unless it was committed. It is locked while its process lives:
+/// what a process that died has left is removed by the next build in the same parent directory.
 #[derive(Debug)]
-pub struct Building {
-    /// Where it will be, and what it is called until then.
+pub struct AtomicDir {
     parent: OwnedFd,
-    above: PathBuf,
+    parent_path: PathBuf,
     name: OsString,
     temporary: OsString,
     directory: OwnedFd,
-    /// Directories that were made for it, the deepest first.
+    /// Directories that were created for it, the deepest first.
     made: Vec<PathBuf>,
-    /// What a new directory may be used for when nobody says otherwise.
-    usual_mode: AtomicU32,
-    shown: String,
+    /// The mode of a new directory by the process's umask.
+    default_mode: AtomicU32,
+    display: String,
 }
 
-impl Building {
-    /// Begins beside `target`, where a directory may lie already. Missing directories above it are made, for their owner
-    /// alone.
-    pub fn begin(target: &Path) -> Result<Self> {
-        let shown = target.display().to_string();
-        // A link is not replaced but what it leads to.
-        let real = std::fs::canonicalize(target).or_else(|_| std::path::absolute(target)).about(&shown)?;
+impl AtomicDir {
+    /// Begins a directory next to `target`, which may exist. Missing parent directories are created, accessible for
+    /// their owner alone.
+    pub fn create(target: &Path) -> Result<Self> {
+        let display = target.display().to_string();
+        // If the target is a symbolic link, the directory behind it is replaced.
+        let real = std::fs::canonicalize(target).or_else(|_| std::path::absolute(target)).for_path(&display)?;
         let (Some(above), Some(name)) = (real.parent(), real.file_name()) else {
-            return Err(Error::field("path", format!("{shown} is no name for a new directory.")));
+            return Err(Error::field("path", format!("{display} is not a valid name for a new directory.")));
         };
         let made = above.ancestors().take_while(|path| !path.exists()).map(Path::to_owned).collect();
-        // A directory nobody has made yet may be one of the server's own.
         let mut private = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700);
-        private.recursive(true).create(above).about(&above.display().to_string())?;
-        let above = std::fs::canonicalize(above).about(&shown)?;
-        let parent = rustix::fs::open(&above, DIRECTORY, Mode::empty()).about(&shown)?;
-        sweep(&parent);
-        let (temporary, directory) = make_locked(&parent, &shown)?;
-        let usual_mode = AtomicU32::new(0o755);
-        Ok(Self { parent, above, name: name.to_owned(), temporary, directory, made, usual_mode, shown })
+        private.mode(0o700).recursive(true).create(above).for_path(&above.display().to_string())?;
+        let parent_path = std::fs::canonicalize(above).for_path(&display)?;
+        let parent = rustix::fs::open(&parent_path, DIRECTORY, Mode::empty()).for_path(&display)?;
+        remove_leftovers(&parent);
+        let (temporary, directory) = create_locked(&parent, &display)?;
+        let (name, default_mode) = (name.to_owned(), AtomicU32::new(0o755));
+        Ok(Self { parent, parent_path, name, temporary, directory, made, default_mode, display })
     }
 
-    /// What has its place now.
-    pub fn standing(&self) -> Result<Option<Facts>> {
-        match rustix::fs::statat(&self.parent, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) => Ok(Some(Facts::from(&stat))),
-            Err(Errno::NOENT) => Ok(None),
-            Err(errno) => Err(fault::of(errno, &self.shown)),
-        }
+    /// Metadata of what is at the target at present.
+    pub fn existing(&self) -> Result<Option<Metadata>> {
+        metadata_at(&self.parent, &self.name, &self.display)
     }
 
-    /// A directory in the new one; files can be put into it from several threads.
-    pub fn folder(&self, name: &str) -> Result<Folder> {
-        rustix::fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o777)).about(&self.shown)?;
-        let folder = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty()).about(&self.shown)?;
-        let mode = Facts::from(&rustix::fs::fstat(&folder).about(&self.shown)?).mode;
-        self.usual_mode.store(mode & 0o777, Ordering::Relaxed);
-        Ok(Folder(folder))
+    /// Creates a directory in the new one; files can be written into it from several threads.
+    pub fn create_dir(&self, name: &str) -> Result<AtomicSubdir> {
+        rustix::fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o777)).for_path(&self.display)?;
+        let subdir = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty()).for_path(&self.display)?;
+        let mode = Metadata::from(&rustix::fs::fstat(&subdir).for_path(&self.display)?).mode;
+        self.default_mode.store(mode & 0o777, Ordering::Relaxed);
+        Ok(AtomicSubdir(subdir))
     }
 
-    /// A file in the new directory itself.
-    pub fn put(&self, name: &str, content: &[u8]) -> Result<()> {
-        put(&self.directory, name, content)
+    /// Writes a file in the new directory itself.
+    pub fn write_file(&self, name: &str, content: &[u8]) -> Result<()> {
+        write_new(&self.directory, name, content)
     }
 
-    /// Everything is on disk, then it has its place. A directory that is there already is replaced only if `replaceable`
-    /// finds nothing in it that would be a loss.
-    pub fn finish(mut self, replaceable: Option<Check<'_>>) -> Result<()> {
-        sync_everything(&self.directory).about(&self.shown)?;
-        match (self.standing()?, replaceable) {
+    /// Flushes everything to disk and puts the directory into its place. An existing directory is replaced only if
+    /// `replaceable` is given and accepts it.
+    pub fn commit(mut self, replaceable: Option<ReplaceCheck<'_>>) -> Result<()> {
+        sync_file_system(&self.directory).for_path(&self.display)?;
+        match (self.existing()?, replaceable) {
             (None, _) => {
-                self.open_up(None)?;
-                rename_new(&self.parent, &self.temporary, &self.parent, &self.name).about(&self.shown)?;
+                self.set_permissions(None)?;
+                rename_no_replace(&self.parent, &self.temporary, &self.parent, &self.name).for_path(&self.display)?;
             }
-            (Some(_), None) => return Err(fault::exists(&self.shown)),
-            (Some(facts), Some(check)) => self.replace(&facts, check)?,
+            (Some(_), None) => return Err(errors::exists(&self.display)),
+            (Some(metadata), Some(check)) => self.replace(&metadata, check)?,
         }
         self.made.clear();
-        // What is left under the temporary name, if anything, is the old one; dropping this removes it.
-        sync_directory(&self.parent, &self.shown)
+        // What has the temporary name now, if anything, is the old directory; dropping this removes it.
+        sync_directory(&self.parent, &self.display)
     }
 
-    fn replace(&self, facts: &Facts, check: Check<'_>) -> Result<()> {
-        if facts.kind != EntryKind::Directory {
-            return Err(Error::new(Kind::Conflict, format!("{} is not a directory.", self.shown)));
+    fn replace(&self, metadata: &Metadata, check: ReplaceCheck<'_>) -> Result<()> {
+        if metadata.kind != EntryKind::Directory {
+            return Err(Error::new(Kind::Conflict, format!("{} is not a directory.", self.display)));
         }
-        let workspace = Workspace::reading(&self.above)?;
-        let handle = rustix::fs::openat(&self.parent, &self.name, DIRECTORY, Mode::empty()).about(&self.shown)?;
+        let workspace = Workspace::open_read_only(&self.parent_path)?;
+        let handle = rustix::fs::openat(&self.parent, &self.name, DIRECTORY, Mode::empty()).for_path(&self.display)?;
         let old = Dir::new(&workspace, &workspace.roots()[0], &handle, vec![self.name.clone()])?;
         check(&old)?;
-        self.open_up(Some(facts))?;
+        self.set_permissions(Some(metadata))?;
         exchange(&self.parent, &self.temporary, &self.name).map_err(|errno| match errno {
             Errno::XDEV => Error::unavailable(format!(
-                "{} lies in a layer of the file system that cannot be renamed; remove it, then build it.",
-                self.shown
+                "{} is in a lower layer of an overlay file system and cannot be renamed; remove it, then build it.",
+                self.display
             )),
-            other => fault::of(other, &self.shown),
+            other => errors::from_errno(other, &self.display),
         })?;
-        let out = rustix::fs::statat(&self.parent, &self.temporary, AtFlags::SYMLINK_NOFOLLOW);
-        if out.map(|stat| Identity::from(&stat)) != Identity::of(handle.as_fd()) {
-            // Another one has come into its place since it was looked at.
-            exchange(&self.parent, &self.temporary, &self.name).about(&self.shown)?;
-            return Err(super::walk::restless(&self.shown));
+        let replaced = rustix::fs::statat(&self.parent, &self.temporary, AtFlags::SYMLINK_NOFOLLOW);
+        if replaced.map(|stat| FileId::from(&stat)) != FileId::of(&handle) {
+            // Something else has taken its place since the check: undo the exchange.
+            exchange(&self.parent, &self.temporary, &self.name).for_path(&self.display)?;
+            return Err(errors::changing(&self.display));
         }
         Ok(())
     }
 
-    /// Until now it was nobody else's business. It gets what the old one had, or what is usual.
-    fn open_up(&self, old: Option<&Facts>) -> Result<()> {
-        let mode = old.map_or_else(|| self.usual_mode.load(Ordering::Relaxed), |facts| facts.mode & 0o777);
-        let file = File::from(self.directory.try_clone().about(&self.shown)?);
+    /// Until now only the owner had access. Applies the mode and owner of the old directory, or the default mode.
+    fn set_permissions(&self, old: Option<&Metadata>) -> Result<()> {
+        let mode = old.map_or_else(|| self.default_mode.load(Ordering::Relaxed), |metadata| metadata.mode & 0o777);
+        let file = File::from(self.directory.try_clone().for_path(&self.display)?);
         if let Some(old) = old {
             keep_owner(&file, old);
         }
-        let wanted = std::os::unix::fs::PermissionsExt::from_mode(mode);
-        file.set_permissions(wanted).about(&self.shown)
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        file.set_permissions(permissions).for_path(&self.display)
     }
 }
 
-impl Drop for Building {
+impl Drop for AtomicDir {
     fn drop(&mut self) {
         if rustix::fs::statat(&self.parent, &self.temporary, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
             remove_all(&self.parent, &self.temporary);
@@ -157,54 +159,54 @@ impl Drop for Building {
 
 /// A directory inside one that is being built.
 #[derive(Debug)]
-pub struct Folder(OwnedFd);
+pub struct AtomicSubdir(OwnedFd);
 
-impl Folder {
-    /// Puts a new file into it. Nothing is made to last before the whole is finished.
-    pub fn put(&self, name: &str, content: &[u8]) -> Result<()> {
-        put(&self.0, name, content)
+impl AtomicSubdir {
+    /// Writes a new file into it. Nothing is synced before the whole directory is committed.
+    pub fn write_file(&self, name: &str, content: &[u8]) -> Result<()> {
+        write_new(&self.0, name, content)
     }
 
-    /// Gives a file another name, which nothing has.
+    /// Renames a file to a name that nothing has.
     pub fn rename(&self, old: &str, new: &str) -> Result<()> {
-        rename_new(&self.0, OsStr::new(old), &self.0, OsStr::new(new)).about(new)
+        rename_no_replace(&self.0, OsStr::new(old), &self.0, OsStr::new(new)).for_path(new)
     }
 }
 
-fn put(directory: &OwnedFd, name: &str, content: &[u8]) -> Result<()> {
+fn write_new(directory: &OwnedFd, name: &str, content: &[u8]) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o666)).about(name)?;
-    File::from(file).write_all(content).about(name)
+    let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o666)).for_path(name)?;
+    File::from(file).write_all(content).for_path(name)
 }
 
-/// A new directory that nobody takes for left behind.
-fn make_locked(parent: &OwnedFd, shown: &str) -> Result<(OsString, OwnedFd)> {
+/// Creates a directory and locks it, so that no other process takes it for a leftover.
+fn create_locked(parent: &OwnedFd, display: &str) -> Result<(OsString, OwnedFd)> {
     loop {
-        let name = temporary_name(ENDING);
-        rustix::fs::mkdirat(parent, &name, Mode::from_raw_mode(0o700)).about(shown)?;
+        let name = temporary_name(SUFFIX);
+        rustix::fs::mkdirat(parent, &name, Mode::from_raw_mode(0o700)).for_path(display)?;
         let Ok(directory) = rustix::fs::openat(parent, &name, DIRECTORY, Mode::empty()) else { continue };
-        // Then somebody is sweeping it away. A file system that knows no locks knows no sweeping either.
+        // Another process is about to remove it. A file system without locks has no such removal either.
         if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             continue;
         }
-        let still = rustix::fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Identity::from(&stat));
-        if still == Identity::of(directory.as_fd()) {
+        let still = rustix::fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileId::from(&stat));
+        if still == FileId::of(&directory) {
             return Ok((name, directory));
         }
     }
 }
 
-/// Removes what builds that died have left in this directory, and puts back what they had set aside.
-fn sweep(parent: &OwnedFd) {
+/// Removes what builds of dead processes have left in this directory, and restores what they had set aside.
+fn remove_leftovers(parent: &OwnedFd) {
     let Ok(entries) = list(parent) else { return };
     for (name, _) in entries.iter().filter(|(name, _)| name.as_bytes().starts_with(b".mainstay-")) {
         let bytes = name.as_bytes();
-        if let Some(at) = bytes.windows(ASIDE.len()).position(|part| part == ASIDE.as_bytes()) {
-            let own = OsStr::from_bytes(&bytes[at + ASIDE.len()..]);
-            if rename_new(parent, name, parent, own) == Err(Errno::EXIST) {
+        if let Some(at) = bytes.windows(OLD_SUFFIX.len()).position(|part| part == OLD_SUFFIX.as_bytes()) {
+            let original = OsStr::from_bytes(&bytes[at + OLD_SUFFIX.len()..]);
+            if rename_no_replace(parent, name, parent, original) == Err(Errno::EXIST) {
                 remove_all(parent, name);
             }
-        } else if bytes.ends_with(ENDING.as_bytes()) {
+        } else if bytes.ends_with(SUFFIX.as_bytes()) {
             let Ok(directory) = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) else { continue };
             if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 remove_all(parent, name);
@@ -213,9 +215,9 @@ fn sweep(parent: &OwnedFd) {
     }
 }
 
-/// One call for all of the files: to wait for each by itself takes a hundred times as long.
-#[cfg(all(target_os = "linux", not(mainstay_elsewhere)))]
-fn sync_everything(directory: &OwnedFd) -> rustix::io::Result<()> {
+/// One call for all files: syncing each by itself takes a hundred times as long.
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+fn sync_file_system(directory: &OwnedFd) -> rustix::io::Result<()> {
     match rustix::fs::syncfs(directory) {
         Err(Errno::NOSYS) => {
             rustix::fs::sync();
@@ -225,24 +227,25 @@ fn sync_everything(directory: &OwnedFd) -> rustix::io::Result<()> {
     }
 }
 
-#[cfg(any(not(target_os = "linux"), mainstay_elsewhere))]
-#[expect(clippy::unnecessary_wraps, reason = "the other systems' way can fail")]
-fn sync_everything(_directory: &OwnedFd) -> rustix::io::Result<()> {
+#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
+#[expect(clippy::unnecessary_wraps, reason = "`syncfs`, which Linux uses instead, can fail")]
+fn sync_file_system(_directory: &OwnedFd) -> rustix::io::Result<()> {
     rustix::fs::sync();
     Ok(())
 }
 
-/// Two names change places, at once where the system can do that. Elsewhere whoever finds the old one set aside knows by
-/// its name where it belongs.
+/// Exchanges two names, atomically where the system can.
 fn exchange(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::Result<()> {
-    match exchange_at_once(parent, new, old) {
-        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_by_steps(parent, new, old),
+    match rename_with(parent, new, parent, old, RenameMode::Exchange) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_in_steps(parent, new, old),
         other => other,
     }
 }
 
-fn exchange_by_steps(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::Result<()> {
-    let mut aside = temporary_name(ASIDE);
+/// Exchanges two names in three renames. The name of what is set aside says where it belongs, for the case that this
+/// process dies in between.
+fn exchange_in_steps(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::Result<()> {
+    let mut aside = temporary_name(OLD_SUFFIX);
     aside.push(old);
     rustix::fs::renameat(parent, old, parent, &aside)?;
     if let Err(errno) = rustix::fs::renameat(parent, new, parent, old) {
@@ -250,16 +253,6 @@ fn exchange_by_steps(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::
         return Err(errno);
     }
     rustix::fs::renameat(parent, &aside, parent, new)
-}
-
-#[cfg(any(target_vendor = "apple", all(target_os = "linux", not(mainstay_elsewhere))))]
-fn exchange_at_once(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::Result<()> {
-    rustix::fs::renameat_with(parent, new, parent, old, rustix::fs::RenameFlags::EXCHANGE)
-}
-
-#[cfg(not(any(target_vendor = "apple", all(target_os = "linux", not(mainstay_elsewhere)))))]
-fn exchange_at_once(_parent: &OwnedFd, _new: &OsStr, _old: &OsStr) -> rustix::io::Result<()> {
-    Err(Errno::NOSYS)
 }
 
 #[cfg(test)]
@@ -281,13 +274,13 @@ mod tests {
         names
     }
 
-    fn build(target: &Path, content: &[u8], replaceable: Option<Check<'_>>) -> Result<()> {
-        let building = Building::begin(target)?;
-        building.put("a", content)?;
-        let folder = building.folder("in")?;
-        folder.put("x", content)?;
+    fn build(target: &Path, content: &[u8], replaceable: Option<ReplaceCheck<'_>>) -> Result<()> {
+        let building = AtomicDir::create(target)?;
+        building.write_file("a", content)?;
+        let folder = building.create_dir("in")?;
+        folder.write_file("x", content)?;
         folder.rename("x", "y")?;
-        building.finish(replaceable)
+        building.commit(replaceable)
     }
 
     #[test]
@@ -306,8 +299,8 @@ mod tests {
     #[test]
     fn what_is_dropped_unfinished_is_gone() {
         let top = tempfile::tempdir().unwrap();
-        let building = Building::begin(&top.path().join("new")).unwrap();
-        building.put("a", b"1").unwrap();
+        let building = AtomicDir::create(&top.path().join("new")).unwrap();
+        building.write_file("a", b"1").unwrap();
         assert_eq!(entries(top.path()).len(), 1);
         drop(building);
         assert!(entries(top.path()).is_empty());
@@ -345,21 +338,21 @@ mod tests {
     #[test]
     fn the_next_build_sweeps_away_what_a_dead_one_left_and_no_other() {
         let top = tempfile::tempdir().unwrap();
-        let alive = Building::begin(&top.path().join("other")).unwrap();
-        let dead = top.path().join(format!(".mainstay-dead{ENDING}"));
+        let alive = AtomicDir::create(&top.path().join("other")).unwrap();
+        let dead = top.path().join(format!(".mainstay-dead{SUFFIX}"));
         std::fs::create_dir_all(dead.join("in")).unwrap();
         std::fs::create_dir(top.path().join(".mainstay-not-ours")).unwrap();
         build(&top.path().join("new"), b"1", None).unwrap();
         assert!(!dead.exists() && top.path().join(".mainstay-not-ours").exists());
-        alive.put("a", b"1").unwrap();
-        alive.finish(None).unwrap();
+        alive.write_file("a", b"1").unwrap();
+        alive.commit(None).unwrap();
         assert!(top.path().join("other/a").exists());
     }
 
     #[test]
     fn what_was_set_aside_by_a_build_that_died_is_put_back_or_removed() {
         let top = tempfile::tempdir().unwrap();
-        let aside = |name: &str| top.path().join(format!(".mainstay-dead{ASIDE}{name}"));
+        let aside = |name: &str| top.path().join(format!(".mainstay-dead{OLD_SUFFIX}{name}"));
         for name in ["lost", "replaced"] {
             std::fs::create_dir(aside(name)).unwrap();
             std::fs::write(aside(name).join("a"), "old").unwrap();
@@ -378,11 +371,11 @@ mod tests {
         let parent = rustix::fs::open(top.path(), DIRECTORY, Mode::empty()).unwrap();
         std::fs::create_dir(top.path().join("old")).unwrap();
         let (new, old) = (OsStr::new("new"), OsStr::new("old"));
-        assert_eq!(exchange_by_steps(&parent, new, old), Err(Errno::NOENT));
+        assert_eq!(exchange_in_steps(&parent, new, old), Err(Errno::NOENT));
         assert_eq!(entries(top.path()), ["old"], "nothing is lost when it fails half-way");
         std::fs::create_dir(top.path().join("new")).unwrap();
         std::fs::write(top.path().join("new/a"), "").unwrap();
-        exchange_by_steps(&parent, new, old).unwrap();
+        exchange_in_steps(&parent, new, old).unwrap();
         assert_eq!(
             (entries(&top.path().join("old")), entries(&top.path().join("new")).len()),
             (vec!["a".to_owned()], 0)
@@ -400,7 +393,7 @@ mod tests {
         std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o700)).unwrap();
         build(&target, b"2", Some(&known)).unwrap();
         assert_eq!((mode(&target), std::fs::read(target.join("a")).unwrap()), (0o700, b"2".to_vec()));
-        drop(Building::begin(&top.path().join("deep/er/new")).unwrap());
+        drop(AtomicDir::create(&top.path().join("deep/er/new")).unwrap());
         assert_eq!(entries(top.path()), ["new"]);
         build(&top.path().join("deep/er/new"), b"1", None).unwrap();
         assert_eq!(mode(&top.path().join("deep/er")), 0o700);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mainstay_core::Result;
-use mainstay_sandbox::exec::{Command, ExecSettings, Finished, Sandbox, SandboxMode};
+use mainstay_sandbox::exec::{Command, CommandOutput, ExecSettings, Sandbox, SandboxMode};
 use mainstay_sandbox::{FilesSettings, RootSettings, Workspace};
 
 use crate::attacks::SECRET;
@@ -21,7 +21,7 @@ pub(crate) enum Level {
     Off,
 }
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     level: Level,
     pub(crate) base: tempfile::TempDir,
     pub(crate) sandbox: Sandbox,
@@ -78,13 +78,13 @@ impl Peers {
     }
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new(level: Level) -> Self {
         Self::with(level, "/var/tmp", |_| {})
     }
 
-    pub(crate) fn with(level: Level, place: &str, change: impl FnOnce(&mut ExecSettings)) -> Self {
-        let base = tempfile::Builder::new().prefix("escape-").tempdir_in(place).unwrap();
+    pub(crate) fn with(level: Level, parent: &str, change: impl FnOnce(&mut ExecSettings)) -> Self {
+        let base = tempfile::Builder::new().prefix("escape-").tempdir_in(parent).unwrap();
         furnish(base.path());
         let files = FilesSettings {
             roots: vec![RootSettings { path: base.path().join("read_only"), read_only: true }],
@@ -133,7 +133,7 @@ impl House {
         }
     }
 
-    pub(crate) async fn run(&self, name: &str) -> Result<Finished> {
+    pub(crate) async fn run(&self, name: &str) -> Result<CommandOutput> {
         let level = self.sandbox.protections().await?.level;
         let expected = match self.level {
             Level::Namespaces => "namespaces",

@@ -10,10 +10,10 @@ mod roots;
 use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Kind};
-use mainstay_sandbox::{Content, Done, Expect, FilesSettings, Step, Workspace};
+use mainstay_sandbox::{Content, Expect, FilesSettings, Step, StepResult, Workspace};
 
 /// A workspace with something beside it that must never be reached.
-struct House {
+struct Fixture {
     _directory: tempfile::TempDir,
     inside: PathBuf,
     outside: PathBuf,
@@ -22,7 +22,7 @@ struct House {
 
 const SECRET: &str = "nobody may read this";
 
-impl House {
+impl Fixture {
     fn new() -> Self {
         Self::with(&FilesSettings::default())
     }
@@ -44,13 +44,13 @@ impl House {
         Ok(String::from_utf8(bytes).unwrap())
     }
 
-    fn put(&self, path: &str, text: &str) -> Result<Done, Error> {
+    fn put(&self, path: &str, text: &str) -> Result<StepResult, Error> {
         self.put_if(path, text, Expect::Anything)
     }
 
-    fn put_if(&self, path: &str, text: &str, expect: Expect) -> Result<Done, Error> {
-        let place = self.workspace.find(path)?.place()?;
-        let step = Step::Put { place, content: Content::Bytes(text.into()), expect, mode: None };
+    fn put_if(&self, path: &str, text: &str, expect: Expect) -> Result<StepResult, Error> {
+        let target = self.workspace.find(path)?.write_target()?;
+        let step = Step::Put { target, content: Content::Bytes(text.into()), expect, mode: None };
         Ok(self.workspace.commit(vec![step])?.remove(0))
     }
 

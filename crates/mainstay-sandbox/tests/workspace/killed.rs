@@ -29,8 +29,8 @@ fn open(base: &Path) -> Workspace {
 }
 
 fn put(workspace: &Workspace, path: &str, text: String) -> Step {
-    let place = workspace.find(path).unwrap().place().unwrap();
-    Step::Put { place, content: Content::Bytes(text.into()), expect: Expect::Anything, mode: None }
+    let target = workspace.find(path).unwrap().write_target().unwrap();
+    Step::Put { target, content: Content::Bytes(text.into()), expect: Expect::Anything, mode: None }
 }
 
 /// Not a test of its own: what the other one starts and kills.
@@ -42,11 +42,11 @@ fn writer() {
         workspace.commit(vec![put(&workspace, "single", content(round, 100_000))]).unwrap();
         let pairs = (0..PAIRS).map(|n| put(&workspace, &format!("dir{n}/pair"), content(round, 20_000))).collect();
         workspace.commit(pairs).unwrap();
-        let there = workspace.find("moves/a").unwrap().look().unwrap().is_some();
+        let there = workspace.find("moves/a").unwrap().metadata().unwrap().is_some();
         let (from, to) = if there { ("moves/a", "moves/b") } else { ("moves/b", "moves/a") };
         let step = Step::Move {
-            from: workspace.find(from).unwrap().entry().unwrap(),
-            to: workspace.find(to).unwrap().entry().unwrap(),
+            from: workspace.find(from).unwrap().entry_target().unwrap(),
+            to: workspace.find(to).unwrap().entry_target().unwrap(),
             expect: Expect::Nothing,
         };
         workspace.commit(vec![step, put(&workspace, "moves/log", content(round, 1000))]).unwrap();
@@ -60,20 +60,23 @@ fn copier() {
     let Some(base) = std::env::var_os(WRITER) else { return };
     let workspace = open(base.as_ref());
     for round in 0u64.. {
-        let to = workspace.find("new/copy").unwrap().place().unwrap();
+        let to = workspace.find("new/copy").unwrap().write_target().unwrap();
         let staging = workspace.staging(&to).unwrap();
-        let spot = |path: &str| staging.spot(path.as_ref());
-        workspace.commit(vec![Step::MakeDirectory { place: spot("").place().unwrap(), mode: None }]).unwrap();
+        let path_in_root = |path: &str| staging.path(path.as_ref());
+        workspace
+            .commit(vec![Step::MakeDirectory { target: path_in_root("").write_target().unwrap(), mode: None }])
+            .unwrap();
         for name in ["a", "b/c"] {
-            let (place, content) = (spot(name).place().unwrap(), Content::Bytes(content(round, 1000).into()));
-            workspace.commit(vec![Step::Put { place, content, expect: Expect::Nothing, mode: None }]).unwrap();
+            let (target, content) =
+                (path_in_root(name).write_target().unwrap(), Content::Bytes(content(round, 1000).into()));
+            workspace.commit(vec![Step::Put { target, content, expect: Expect::Nothing, mode: None }]).unwrap();
         }
-        let moved = Step::Move { from: spot("").entry().unwrap(), to, expect: Expect::Nothing };
+        let moved = Step::Move { from: path_in_root("").entry_target().unwrap(), to, expect: Expect::Nothing };
         workspace.commit(vec![moved, put(&workspace, "log", content(round, 1000))]).unwrap();
         drop(staging);
-        let place = workspace.find("new").unwrap().entry().unwrap();
+        let target = workspace.find("new").unwrap().entry_target().unwrap();
         let (kind, recursive) = (EntryKind::Directory, true);
-        workspace.commit(vec![Step::Remove { place, expect: Expect::Anything, kind, recursive }]).unwrap();
+        workspace.commit(vec![Step::Remove { target, expect: Expect::Anything, kind, recursive }]).unwrap();
         println!("{round}");
     }
 }
@@ -180,10 +183,10 @@ fn a_copy_that_was_moved_back_because_its_change_was_cut_off_is_cleared_away() {
     for number in 0..16 {
         let (staged, copy) = (format!(".mainstay-{number:032}.old"), format!("copy{number}"));
         std::fs::create_dir_all(base.join("ws").join(&copy).join("deep")).unwrap();
-        let facts = std::fs::metadata(base.join("ws").join(&copy)).unwrap();
+        let metadata = std::fs::metadata(base.join("ws").join(&copy)).unwrap();
         let mut moved = trace(&base, "Move", &staged, ".mainstay-x.old");
         moved["to"] = json!([moved["at"], name(&copy)]);
-        moved["new"] = json!({"device": facts.dev(), "inode": facts.ino()});
+        moved["new"] = json!({"device": metadata.dev(), "inode": metadata.ino()});
         std::fs::write(base.join(format!("journal/{number}.begun")), json!([moved]).to_string()).unwrap();
         let leftover = json!([trace(&base, "Remove", &staged, &staged)]);
         std::fs::write(base.join(format!("journal/{number}.done")), leftover.to_string()).unwrap();

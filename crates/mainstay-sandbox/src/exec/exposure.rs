@@ -4,20 +4,23 @@ use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Result};
 
-use super::{Identity, Workspace};
-use crate::exec::{ExecSettings, reached};
+use super::reach::reached;
+use super::settings::ExecSettings;
+use crate::identity::FileId;
+use crate::workspace::Workspace;
 
 impl Workspace {
     /// The root that a file lies in, or what commands may reach if there are any, unless it is closed to both. What a
     /// directory is decides, not what it is called. The file need not be there yet.
     pub fn exposure(&self, file: &Path, commands: Option<&ExecSettings>) -> Result<Option<PathBuf>> {
         let real = true_path(file)?;
-        let roots = self.roots.iter().map(|root| (root.identity, root.path.clone()));
+        let roots =
+            self.roots().iter().filter_map(|root| Some((FileId::of(root.handle()).ok()?, root.path().to_owned())));
         let granted = commands.map(|settings| reached(self, settings)).unwrap_or_default();
         let granted = granted.into_iter().filter_map(|path| Some((identity(&path)?, path)));
-        let open: Vec<(Identity, PathBuf)> = roots.chain(granted).collect();
+        let open: Vec<(FileId, PathBuf)> = roots.chain(granted).collect();
         for around in real.ancestors().filter_map(identity) {
-            if self.closed.iter().any(|closed| closed.identity == around) {
+            if self.closed().iter().any(|closed| closed.identity == around) {
                 return Ok(None);
             }
             if let Some((_, path)) = open.iter().find(|(identity, _)| *identity == around) {
@@ -28,8 +31,8 @@ impl Workspace {
     }
 }
 
-fn identity(path: &Path) -> Option<Identity> {
-    rustix::fs::stat(path).ok().map(|stat| Identity::from(&stat))
+fn identity(path: &Path) -> Option<FileId> {
+    rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
 }
 
 /// Where a file is or will be: whoever makes it follows links as well.
@@ -65,7 +68,7 @@ mod tests {
             std::os::unix::fs::symlink(real.join(target), real.join(link)).unwrap();
         }
         let workspace = Workspace::open(&real.join("work"), &FilesSettings::default()).unwrap();
-        let workspace = workspace.closing(&real.join("work/data")).unwrap();
+        let workspace = workspace.with_closed_dir(&real.join("work/data")).unwrap();
         let commands = ExecSettings { read: vec![real.join("shared")], ..ExecSettings::default() };
         for (file, alone, with_commands) in [
             ("work/new.db", Some("work"), Some("work")),

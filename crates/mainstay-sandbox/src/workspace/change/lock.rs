@@ -1,0 +1,111 @@
+//! Locks on directories whose names are being changed.
+//!
+//! Other threads wait, and so do other servers with the same data directory. The lock files are in the data directory
+//! and not in the workspace, where any command could hold them.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mainstay_core::{Error, Result};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+
+use crate::identity::FileId;
+use crate::workspace::errors::PathContext as _;
+
+/// How long to wait for a lock before the change is rejected.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Directories that are locked by a thread of this process.
+static LOCKED: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
+static RELEASED: Condvar = Condvar::new();
+
+/// Locks on some directories, until it is dropped.
+pub(super) struct DirLocks {
+    directories: Vec<FileId>,
+    /// Closing a file releases its lock.
+    files: Vec<File>,
+}
+
+impl DirLocks {
+    /// Takes all locks or none, always in the same order, so that two changes cannot deadlock.
+    pub(super) fn take<'a>(
+        directories: impl Iterator<Item = &'a OwnedFd>,
+        lock_dir: Option<&Path>,
+        display: &str,
+    ) -> Result<Self> {
+        let mut wanted = directories.map(FileId::of).collect::<rustix::io::Result<Vec<_>>>().for_path(display)?;
+        wanted.sort_unstable();
+        wanted.dedup();
+        lock_in_process(&wanted, display)?;
+        let mut locks = Self { directories: wanted, files: Vec::new() };
+        if let Some(lock_dir) = lock_dir {
+            let mut buckets: Vec<u64> = locks.directories.iter().map(bucket).collect();
+            buckets.sort_unstable();
+            buckets.dedup();
+            for bucket in buckets {
+                locks.files.push(lock_file(&lock_dir.join(format!("{bucket:02x}.lock")), display)?);
+            }
+        }
+        Ok(locks)
+    }
+}
+
+impl Drop for DirLocks {
+    fn drop(&mut self) {
+        self.files.clear();
+        let mut locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+        locked.retain(|identity| !self.directories.contains(identity));
+        drop(locked);
+        RELEASED.notify_all();
+    }
+}
+
+fn lock_in_process(wanted: &[FileId], display: &str) -> Result<()> {
+    let locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+    let busy = |locked: &mut Vec<FileId>| wanted.iter().any(|identity| locked.contains(identity));
+    let (mut locked, wait) = RELEASED.wait_timeout_while(locked, TIMEOUT, busy).unwrap_or_else(PoisonError::into_inner);
+    if wait.timed_out() {
+        return Err(busy_error(display));
+    }
+    locked.extend(wanted);
+    Ok(())
+}
+
+/// Directories share 256 lock files, so that their number does not grow with that of the directories.
+fn bucket(identity: &FileId) -> u64 {
+    (identity.device.rotate_left(32) ^ identity.inode).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
+}
+
+/// Takes the lock that other processes see.
+fn lock_file(path: &Path, display: &str) -> Result<File> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
+    let file = opened.map_err(|error| {
+        Error::unavailable("The lock files in the data directory cannot be used; nothing was changed.")
+            .with_detail(error)
+    })?;
+    let begun = Instant::now();
+    let mut pause = Duration::from_micros(200);
+    loop {
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) if begun.elapsed() > TIMEOUT => return Err(busy_error(display)),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(10));
+            }
+            // A file system without locks leaves the one of this process.
+            Ok(()) | Err(_) => return Ok(file),
+        }
+    }
+}
+
+fn busy_error(display: &str) -> Error {
+    Error::unavailable(format!(
+        "Another change near {display} has been in progress for {} s; try again later.",
+        TIMEOUT.as_secs()
+    ))
+}

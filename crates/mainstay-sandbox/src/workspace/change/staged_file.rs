@@ -1,0 +1,124 @@
+//! A new file that is complete and on disk but has no name yet.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Permissions};
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use mainstay_core::Result;
+use rustix::fs::{AtFlags, Mode, OFlags};
+
+use super::content::Content;
+use crate::identity::FileId;
+use crate::workspace::errors::PathContext as _;
+use crate::workspace::etag;
+use crate::workspace::fs_ops::{keep_owner, rename_no_replace, temporary_name};
+use crate::workspace::metadata::Metadata;
+
+/// Content that is written and synced before the change begins, so that a full disk changes nothing.
+pub(super) struct StagedFile {
+    file: File,
+    /// The temporary name, on file systems that have no nameless files. Removed on drop.
+    name: Option<(OwnedFd, OsString)>,
+    pub(super) identity: FileId,
+    pub(super) etag: String,
+}
+
+impl StagedFile {
+    /// Writes `content` into `directory`. The mode is the given one, or that of the file that will be replaced.
+    pub(super) fn write(
+        directory: &OwnedFd,
+        content: &Content,
+        mode: Option<u32>,
+        old: Option<&Metadata>,
+        display: &str,
+    ) -> Result<Self> {
+        let (file, name) = create_nameless(directory, display)?;
+        let mut staged = Self { identity: FileId::of(&file).for_path(display)?, file, name, etag: String::new() };
+        staged.fill(content, display)?;
+        if let Some(mode) = mode.or(old.map(|metadata| metadata.mode & 0o777)) {
+            staged.file.set_permissions(Permissions::from_mode(mode)).for_path(display)?;
+        }
+        if let Some(old) = old {
+            keep_owner(&staged.file, old);
+        }
+        staged.file.sync_all().for_path(display)?;
+        Ok(staged)
+    }
+
+    fn fill(&mut self, content: &Content, display: &str) -> Result<()> {
+        let mut hasher = blake3::Hasher::new();
+        let mut put = |bytes: &[u8]| {
+            hasher.update(bytes);
+            self.file.write_all(bytes).for_path(display)
+        };
+        if let Content::Copy(from) | Content::Append { to: from, .. } = content {
+            let mut buffer = vec![0; 256 * 1024];
+            let mut from = from.reader(0);
+            loop {
+                let read = from.read(&mut buffer).for_path(display)?;
+                if read == 0 {
+                    break;
+                }
+                put(&buffer[..read])?;
+            }
+        }
+        if let Content::Bytes(bytes) | Content::Append { more: bytes, .. } = content {
+            put(bytes)?;
+        }
+        self.etag = etag::from_hash(&hasher.finalize());
+        Ok(())
+    }
+
+    pub(super) fn metadata(&self, display: &str) -> Result<Metadata> {
+        Ok(Metadata::from(&rustix::fs::fstat(&self.file).for_path(display)?))
+    }
+
+    /// Gives the file a name; fails with EEXIST if something has it.
+    pub(super) fn link(&mut self, directory: &OwnedFd, name: &OsStr) -> rustix::io::Result<()> {
+        match &self.name {
+            None => {
+                let by_handle: PathBuf = format!("/proc/self/fd/{}", self.file.as_raw_fd()).into();
+                rustix::fs::linkat(rustix::fs::CWD, &by_handle, directory, name, AtFlags::SYMLINK_FOLLOW)
+            }
+            // Not every file system supports hard links.
+            Some((from, temporary)) => {
+                rename_no_replace(from, temporary, directory, name)?;
+                self.name = None;
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Drop for StagedFile {
+    fn drop(&mut self) {
+        if let Some((directory, name)) = &self.name {
+            let _ = rustix::fs::unlinkat(directory, name, AtFlags::empty());
+        }
+    }
+}
+
+/// Creates a file without a name, which vanishes by itself if this process dies; where the file system cannot, one
+/// with a temporary name.
+fn create_nameless(directory: &OwnedFd, display: &str) -> Result<(File, Option<(OwnedFd, OsString)>)> {
+    let mode = Mode::from_raw_mode(0o666);
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+    {
+        use rustix::io::Errno;
+
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::openat(directory, ".", flags, mode) {
+            Ok(fd) => return Ok((File::from(fd), None)),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
+            Err(errno) => return Err(crate::workspace::errors::from_errno(errno, display)),
+        }
+    }
+    let name = temporary_name(".new");
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let fd = rustix::fs::openat(directory, &name, flags, mode).for_path(display)?;
+    let directory = directory.try_clone().for_path(display)?;
+    Ok((File::from(fd), Some((directory, name))))
+}

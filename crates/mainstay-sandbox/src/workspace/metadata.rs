@@ -1,0 +1,80 @@
+//! What the file system reports about a file or directory.
+
+use rustix::fs::{FileType, Stat};
+
+use crate::identity::FileId;
+
+/// The type of a directory entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EntryKind {
+    Directory,
+    File,
+    Symlink,
+    /// A pipe, a socket or a device.
+    Other,
+}
+
+impl From<FileType> for EntryKind {
+    fn from(kind: FileType) -> Self {
+        match kind {
+            FileType::Directory => Self::Directory,
+            FileType::RegularFile => Self::File,
+            FileType::Symlink => Self::Symlink,
+            FileType::Fifo
+            | FileType::Socket
+            | FileType::CharacterDevice
+            | FileType::BlockDevice
+            | FileType::Unknown => Self::Other,
+        }
+    }
+}
+
+/// Metadata of a file at one moment. Equal metadata that is [settled](Self::settled) means unchanged content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metadata {
+    pub kind: EntryKind,
+    pub size: u64,
+    /// Seconds and nanoseconds since 1970.
+    pub modified: (i64, u32),
+    changed: (i64, u32),
+    /// The permission bits, with set-user-ID, set-group-ID and the sticky bit.
+    pub mode: u32,
+    pub links: u64,
+    /// User and group.
+    pub owner: (u32, u32),
+    pub(crate) identity: FileId,
+}
+
+impl From<&Stat> for Metadata {
+    #[cfg_attr(
+        target_os = "linux",
+        expect(clippy::useless_conversion, reason = "the widths of these numbers differ between systems")
+    )]
+    fn from(stat: &Stat) -> Self {
+        let nanos = |value| u32::try_from(value).unwrap_or(0);
+        Self {
+            kind: FileType::from_raw_mode(stat.st_mode).into(),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            modified: (stat.st_mtime, nanos(stat.st_mtime_nsec)),
+            changed: (stat.st_ctime, nanos(stat.st_ctime_nsec)),
+            mode: u32::from(stat.st_mode) & 0o7777,
+            links: stat.st_nlink.into(),
+            owner: (stat.st_uid, stat.st_gid),
+            identity: FileId::from(stat),
+        }
+    }
+}
+
+impl Metadata {
+    /// The file system's clock ticks slower than a program writes: a file that changed just now may change again
+    /// within the same tick, with equal metadata.
+    const SETTLED_SECONDS: i64 = 2;
+
+    /// Whether every later change of the file will show in its metadata. Judged by the change time, which only the
+    /// system sets; any program can set the modification time.
+    pub fn settled(&self) -> bool {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
+        now - self.changed.0 >= Self::SETTLED_SECONDS
+    }
+}
