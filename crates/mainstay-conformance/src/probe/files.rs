@@ -95,6 +95,8 @@ async fn blocking(deed: impl FnOnce() -> io::Result<()> + Send + 'static) -> Res
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use mainstay_core::{Kind, erase};
 
