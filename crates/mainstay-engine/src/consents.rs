@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use mainstay_core::{Caller, Clock, Error, Kind, Scope, iso8601, new_id};
-use mainstay_store::{AuditEntry, Consent, ConsentState, Decision, Phase, Ruling, Store, StoreError};
+use mainstay_store::{AuditEntry, Consent, ConsentState, Decision, DecisionOutcome, Phase, Store, StoreError};
 
 use crate::policy::consent::ConsentPolicy;
 use crate::{Engine, shown};
@@ -164,26 +164,26 @@ impl ConsentDesk {
         let began = entry(Phase::Began, String::new());
         let request_id = began.request_id.clone();
         self.store.audit().append(began).await?;
-        let ruling = Ruling { id: id.to_owned(), by: by.name.clone(), approve, reason: reason.clone(), now_ms };
+        let ruling = Decision { id: id.to_owned(), by: by.name.clone(), approve, reason: reason.clone(), now_ms };
         let decision = self.store.consents().decide(ruling).await?;
         let outcome = outcome(&decision, approve, reason.as_deref());
         self.store.audit().append(AuditEntry { request_id, ..entry(Phase::Ended, outcome) }).await?;
         match decision {
-            Decision::Recorded => self.find(id).await.map(|consent| self.view(consent)),
-            Decision::AlreadyDecided(state) => Err(ConsentRefusal::Decided(Standing::of(state, false))),
-            Decision::Expired => Err(ConsentRefusal::Expired),
-            Decision::NotFound => Err(ConsentRefusal::NotFound(id.to_owned())),
+            DecisionOutcome::Recorded => self.find(id).await.map(|consent| self.view(consent)),
+            DecisionOutcome::AlreadyDecided(state) => Err(ConsentRefusal::Decided(Standing::of(state, false))),
+            DecisionOutcome::Expired => Err(ConsentRefusal::Expired),
+            DecisionOutcome::NotFound => Err(ConsentRefusal::NotFound(id.to_owned())),
         }
     }
 }
 
-fn outcome(decision: &Decision, approve: bool, reason: Option<&str>) -> String {
+fn outcome(decision: &DecisionOutcome, approve: bool, reason: Option<&str>) -> String {
     let word = match decision {
-        Decision::Recorded if approve => "approved",
-        Decision::Recorded => "denied",
-        Decision::AlreadyDecided(_) => return "conflict".into(),
-        Decision::Expired => return "expired".into(),
-        Decision::NotFound => return "not_found".into(),
+        DecisionOutcome::Recorded if approve => "approved",
+        DecisionOutcome::Recorded => "denied",
+        DecisionOutcome::AlreadyDecided(_) => return "conflict".into(),
+        DecisionOutcome::Expired => return "expired".into(),
+        DecisionOutcome::NotFound => return "not_found".into(),
     };
     reason.map_or(word.to_owned(), |reason| format!("{word}: {reason}"))
 }

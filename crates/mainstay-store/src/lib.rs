@@ -1,43 +1,30 @@
-//! Storage verbs, each a whole deed, on two engines that pass one conformance suite.
+//! Storage operations on two engines, SQLite and PostgreSQL, that pass one test suite.
 //!
-//! Only this crate knows SQL. The engine is chosen by URL when the program runs: `sqlite:PATH` or `postgres://…`.
-//! Every write goes through one writer that groups commits, and is on disk when its future resolves.
+//! Only this crate knows SQL. The engine is chosen by URL at run time: `sqlite:PATH` or `postgres://…`. Every write goes
+//! through one writer that groups commits, and is on disk when its future resolves. Time comes in as an argument.
 
-mod agents;
 mod audit;
-mod consent;
+mod database;
 mod error;
-mod feed;
-mod idempotency;
-mod ledger;
 mod migrate;
-mod nonce;
-mod oauth;
+mod operations;
 mod options;
-mod secret;
-mod session;
-mod signing;
 mod sql;
 mod store;
 mod url;
-mod verbs;
 mod writer;
 
-pub use agents::{
-    Activity, ActivityQuery, AgentState, Agents, Changed, Collaboration, CollaborationQuery, Column, Component,
-    ComponentQuery, Conflict, Dispute, Headcount, Intent, NewActivity, NewCollaboration, NewComponent, NewProposal,
-    Proposal, Registration, Vote,
-};
-pub use audit::{AuditEntry, AuditLog, AuditQuery, AuditRow, Fault, Head, Phase, Verdict};
-pub use consent::{Binding, Consent, ConsentState, Consents, Decision, Filed, NewConsent, Ruling, Taken};
+pub use audit::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};
 pub use error::{Result, StoreError};
-pub use feed::{FEED_MEMORY_MS, Feed, FeedHead, FeedPage, NewFeedPage};
-pub use idempotency::{Begin, Begun, Held, Idempotency};
-pub use nonce::Nonces;
-pub use oauth::{Client, NewRefresh, OAuth, Refresh, Rotation};
+pub use operations::{
+    Activity, ActivityQuery, AgentCounts, AgentState, Agents, Approval, AuditLog, Binding, ChangeOutcome, ClaimOutcome,
+    Client, Collaboration, CollaborationQuery, Column, Component, ComponentQuery, Conflict, Consent, ConsentRequest,
+    ConsentState, Consents, Decision, DecisionOutcome, DetectedConflict, FEED_RETENTION_MS, Feed, FeedHead, FeedPage,
+    Idempotency, KeyClaim, KeyState, NewActivity, NewCollaboration, NewComponent, NewConsent, NewFeedPage, NewProposal,
+    NewRefreshToken, Nonces, OAuth, Proposal, RefreshToken, Registration, Rotation, Secrets, Session, Sessions,
+    SigningKey, SigningKeys, Vote,
+};
 pub use options::StoreOptions;
-pub use secret::Secrets;
-pub use session::{Session, Sessions};
-pub use signing::{SigningKey, SigningKeys};
 pub use store::Store;
 pub use url::sqlite_file;
+pub use writer::WriteMode;

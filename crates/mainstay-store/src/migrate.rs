@@ -2,7 +2,7 @@
 
 use sha2::{Digest as _, Sha256};
 
-use crate::sql::{Engine, Link};
+use crate::sql::{Engine, WriteConnection, params};
 use crate::{Result, StoreError};
 
 /// Never edit one that has been released: databases remember its checksum. Add another.
@@ -45,34 +45,34 @@ const SQLITE_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
 const POSTGRES_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
      (number BIGINT PRIMARY KEY, checksum BYTEA NOT NULL, applied TIMESTAMPTZ NOT NULL DEFAULT now())";
 
-pub(crate) async fn migrate(link: &mut Link) -> Result<()> {
-    let begin = link.conn().engine().pick(SQLITE_BEGIN, POSTGRES_BEGIN);
-    link.conn().script(begin).await?;
-    match apply(link).await {
-        Ok(()) => link.conn().script("COMMIT").await,
+pub(crate) async fn migrate(connection: &mut WriteConnection) -> Result<()> {
+    let begin = connection.conn().engine().pick(SQLITE_BEGIN, POSTGRES_BEGIN);
+    connection.conn().script(begin).await?;
+    match apply(connection).await {
+        Ok(()) => connection.conn().script("COMMIT").await,
         Err(error) => {
             // The connection is dropped with the error, so this only lets others go on sooner.
-            let _ = link.conn().script("ROLLBACK").await;
+            let _ = connection.conn().script("ROLLBACK").await;
             Err(error)
         }
     }
 }
 
-async fn apply(link: &mut Link) -> Result<()> {
-    let mut db = link.conn();
+async fn apply(connection: &mut WriteConnection) -> Result<()> {
+    let mut db = connection.conn();
     let engine = db.engine();
     db.script(engine.pick(SQLITE_TABLE, POSTGRES_TABLE)).await?;
     let mut newest = 0;
-    for row in db.rows("SELECT number, checksum FROM migration ORDER BY number", &[]).await? {
-        let number = row.int(0)?;
+    let applied = "SELECT number, checksum FROM migration ORDER BY number";
+    for (number, checksum) in db.all(applied, &[], |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?))).await? {
         let known = MIGRATIONS.iter().find(|migration| migration.number == number);
-        check(number, known.map(|migration| migration.checksum(engine)), &row.bytes(1)?)?;
+        check(number, known.map(|migration| migration.checksum(engine)), &checksum)?;
         newest = number;
     }
     for migration in MIGRATIONS.iter().filter(|migration| migration.number > newest) {
         db.script(migration.text(engine)).await?;
         let checksum = migration.checksum(engine);
-        db.run("INSERT INTO migration (number, checksum) VALUES ($1, $2)", &[migration.number.into(), checksum.into()])
+        db.execute("INSERT INTO migration (number, checksum) VALUES ($1, $2)", &params![migration.number, checksum])
             .await?;
     }
     Ok(())

@@ -1,26 +1,22 @@
-//! The handle everything is reached through.
+//! The handle through which everything is reached.
 
 use std::sync::Arc;
 
-use crate::sql::{Readers, Source};
-use crate::url::Place;
-use crate::writer::Writer;
-use crate::{
-    Agents, AuditLog, Consents, Feed, Idempotency, Nonces, OAuth, Result, Secrets, Sessions, SigningKeys, StoreError,
-    StoreOptions, migrate,
+use crate::database::Database;
+use crate::operations::{
+    Agents, AuditLog, Consents, Feed, Idempotency, Nonces, OAuth, Secrets, Sessions, SigningKeys, sweep,
 };
+use crate::sql::{Connector, Readers};
+use crate::url::Location;
+use crate::writer::Writer;
+use crate::{Result, StoreError, StoreOptions, migrate};
 
 /// A store on either engine. Clones are the same store.
 ///
-/// Close it before the program ends: rows that were noted, and not yet written, are lost with the runtime otherwise.
+/// Close it before the program ends: audit rows that are queued and not yet written are lost with the runtime otherwise.
 #[derive(Clone)]
 pub struct Store {
-    inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) readers: Readers,
-    pub(crate) writer: Writer,
+    database: Arc<Database>,
 }
 
 impl std::fmt::Debug for Store {
@@ -30,102 +26,101 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// Opens `sqlite:PATH` or `postgres://…`, making the database's tables or bringing them up to date.
+    /// Opens `sqlite:PATH` or `postgres://…`, creating the database's tables or bringing them up to date.
     ///
     /// The writer runs on the runtime this is called on.
     pub async fn open(url: &str, options: StoreOptions) -> Result<Self> {
-        let place = Place::parse(url)?;
-        let source = Source::new(&place, &options)?;
-        let mut link = source.connect().await.map_err(StoreError::open)?;
-        migrate::migrate(&mut link).await.map_err(|error| match error {
-            StoreError::Failed(why) => StoreError::Open(why),
-            other @ (StoreError::Url(_) | StoreError::Open(_) | StoreError::Closed | StoreError::Overloaded) => other,
-        })?;
-        let readers = Readers::new(&place, &options);
-        let writer = Writer::start(source, link, readers.clone(), &options);
-        Ok(Self { inner: Arc::new(Inner { readers, writer }) })
+        let location = Location::parse(url)?;
+        let connector = Connector::new(&location, &options)?;
+        let mut connection = connector.connect().await.map_err(while_opening)?;
+        migrate::migrate(&mut connection).await.map_err(while_opening)?;
+        let readers = Readers::new(&location, &options);
+        let writer = Writer::start(connector, connection, readers.clone(), &options);
+        Ok(Self { database: Arc::new(Database { readers, writer }) })
     }
 
-    pub fn audit(&self) -> &dyn AuditLog {
-        &*self.inner
+    pub fn audit(&self) -> AuditLog<'_> {
+        AuditLog(&self.database)
     }
 
-    pub fn sessions(&self) -> &dyn Sessions {
-        &*self.inner
+    pub fn sessions(&self) -> Sessions<'_> {
+        Sessions(&self.database)
     }
 
-    pub fn idempotency(&self) -> &dyn Idempotency {
-        &*self.inner
+    pub fn idempotency(&self) -> Idempotency<'_> {
+        Idempotency(&self.database)
     }
 
-    pub fn consents(&self) -> &dyn Consents {
-        &*self.inner
+    pub fn consents(&self) -> Consents<'_> {
+        Consents(&self.database)
     }
 
-    pub fn feed(&self) -> &dyn Feed {
-        &*self.inner
+    pub fn feed(&self) -> Feed<'_> {
+        Feed(&self.database)
     }
 
-    pub fn nonces(&self) -> &dyn Nonces {
-        &*self.inner
+    pub fn nonces(&self) -> Nonces<'_> {
+        Nonces(&self.database)
     }
 
-    pub fn oauth(&self) -> &dyn OAuth {
-        &*self.inner
+    pub fn oauth(&self) -> OAuth<'_> {
+        OAuth(&self.database)
     }
 
-    pub fn signing_keys(&self) -> &dyn SigningKeys {
-        &*self.inner
+    pub fn signing_keys(&self) -> SigningKeys<'_> {
+        SigningKeys(&self.database)
     }
 
-    pub fn agents(&self) -> &dyn Agents {
-        &*self.inner
+    pub fn agents(&self) -> Agents<'_> {
+        Agents(&self.database)
     }
 
-    pub fn secrets(&self) -> &dyn Secrets {
-        &*self.inner
+    pub fn secrets(&self) -> Secrets<'_> {
+        Secrets(&self.database)
     }
 
     /// `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
-        self.inner.readers.engine().name()
+        self.database.readers.engine().name()
     }
 
     /// Whether the database answers and the writer is not failing.
     pub async fn ping(&self) -> Result<()> {
-        self.inner.writer.healthy()?;
-        self.inner.readers.row("SELECT 1", &[]).await.map(drop)
+        self.database.writer.healthy()?;
+        self.database.readers.one("SELECT 1", &[], |_| Ok(())).await.map(drop)
     }
 
-    /// Forgets everything that has expired; says how much that was. The audit keeps everything.
+    /// Deletes everything that has expired; resolves with the number of rows. Audit rows never expire.
     pub async fn sweep(&self, now_ms: i64) -> Result<u64> {
-        Ok(self.sessions().sweep(now_ms).await?
-            + self.idempotency().sweep(now_ms).await?
-            + self.consents().sweep(now_ms).await?
-            + self.feed().sweep(now_ms).await?
-            + self.nonces().sweep(now_ms).await?
-            + self.oauth().sweep(now_ms).await?
-            + self.signing_keys().sweep(now_ms).await?)
+        sweep(&self.database, now_ms).await
     }
 
-    /// Writes waiting, or being written.
+    /// Writes that are queued or being written.
     pub fn queued(&self) -> usize {
-        self.inner.writer.queued()
+        self.database.writer.queued()
     }
 
     /// Whether the last group of writes could not be committed.
     pub fn failing(&self) -> bool {
-        self.inner.writer.failing()
+        self.database.writer.failing()
     }
 
-    /// Noted audit rows given up since the store was opened, because they could not be written for too long.
-    pub fn lost_notes(&self) -> u64 {
-        self.inner.writer.lost()
+    /// Queued audit rows that were given up since the store was opened, because they could not be written for too long.
+    pub fn lost_audit_rows(&self) -> u64 {
+        self.database.writer.lost()
     }
 
-    /// Resolves when everything is on disk and the database is let go. Whatever is asked of any clone after that, or
-    /// meanwhile, is answered with [`StoreError::Closed`].
+    /// Resolves when everything is on disk and the database is closed. Every call on any clone after that, or
+    /// meanwhile, fails with [`StoreError::Closed`].
     pub async fn close(&self) -> Result<()> {
-        self.inner.writer.close().await
+        self.database.writer.close().await
+    }
+}
+
+/// A statement that fails while the store is opened is reported as a failure to open it.
+fn while_opening(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Failed(why) => StoreError::Open(why),
+        other @ (StoreError::Url(_) | StoreError::Open(_) | StoreError::Closed | StoreError::Overloaded) => other,
     }
 }

@@ -9,35 +9,35 @@ use crate::{Result, StoreError};
 
 const ACCEPTED: &str = "use sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
-pub(crate) enum Place {
+pub(crate) enum Location {
     Sqlite(PathBuf),
     Postgres(Box<PgConnectOptions>),
 }
 
-impl Place {
+impl Location {
     pub(crate) fn parse(url: &str) -> Result<Self> {
         match url.split_once(':') {
             Some(("sqlite", path)) => sqlite(path),
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => postgres(url),
-            Some(("postgres" | "postgresql", _)) => refuse("the store URL lacks the // after postgres:"),
+            Some(("postgres" | "postgresql", _)) => reject("the store URL lacks the // after postgres:"),
             Some((scheme, _)) if is_scheme(scheme) => {
-                refuse(&format!("the store URL begins with {scheme:?}, which is no engine here"))
+                reject(&format!("the store URL begins with {scheme:?}, which is no engine here"))
             }
             // Whatever stands before the colon may be a secret; it is not repeated.
-            Some(_) | None => refuse("the store URL names no engine"),
+            Some(_) | None => reject("the store URL names no engine"),
         }
     }
 }
 
 /// The file that a URL of SQLite means; none if it means another engine, or nothing at all.
 pub fn sqlite_file(url: &str) -> Option<PathBuf> {
-    match Place::parse(url) {
-        Ok(Place::Sqlite(file)) => Some(file),
-        Ok(Place::Postgres(_)) | Err(_) => None,
+    match Location::parse(url) {
+        Ok(Location::Sqlite(file)) => Some(file),
+        Ok(Location::Postgres(_)) | Err(_) => None,
     }
 }
 
-fn refuse<T>(why: &str) -> Result<T> {
+fn reject<T>(why: &str) -> Result<T> {
     Err(StoreError::Url(format!("{why}; {ACCEPTED}")))
 }
 
@@ -45,30 +45,30 @@ fn is_scheme(text: &str) -> bool {
     (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-fn sqlite(path: &str) -> Result<Place> {
+fn sqlite(path: &str) -> Result<Location> {
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() {
-        return refuse("the store URL sqlite: names no file");
+        return reject("the store URL sqlite: names no file");
     }
     if path.contains(":memory:") {
-        return refuse("sqlite::memory: is not supported, because what is stored must survive a restart");
+        return reject("sqlite::memory: is not supported, because what is stored must survive a restart");
     }
     if path.contains(['?', '\0']) {
-        return refuse("the store URL sqlite: takes a path alone, without options after a question mark");
+        return reject("the store URL sqlite: takes a path alone, without options after a question mark");
     }
-    Ok(Place::Sqlite(PathBuf::from(path)))
+    Ok(Location::Sqlite(PathBuf::from(path)))
 }
 
-fn postgres(url: &str) -> Result<Place> {
+fn postgres(url: &str) -> Result<Location> {
     match PgConnectOptions::from_str(url) {
-        Ok(options) => Ok(Place::Postgres(Box::new(options))),
+        Ok(options) => Ok(Location::Postgres(Box::new(options))),
         Err(error) => {
             let why = error.to_string();
             let secret = url.rsplit_once('@').and_then(|(user, _)| user.splitn(3, ':').nth(2)).unwrap_or_default();
             if !secret.is_empty() && why.contains(secret) {
-                return refuse("the PostgreSQL URL cannot be read");
+                return reject("the PostgreSQL URL cannot be read");
             }
-            refuse(&format!("the PostgreSQL URL cannot be read ({why})"))
+            reject(&format!("the PostgreSQL URL cannot be read ({why})"))
         }
     }
 }
@@ -77,8 +77,8 @@ fn postgres(url: &str) -> Result<Place> {
 mod tests {
     use super::*;
 
-    fn refusal(url: &str) -> String {
-        match Place::parse(url) {
+    fn rejection(url: &str) -> String {
+        match Location::parse(url) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{url} was accepted"),
         }
@@ -93,7 +93,7 @@ mod tests {
             ("sqlite://x.db", "x.db"),
         ] {
             assert!(
-                matches!(Place::parse(url), Ok(Place::Sqlite(found)) if found == std::path::Path::new(path)),
+                matches!(Location::parse(url), Ok(Location::Sqlite(found)) if found == std::path::Path::new(path)),
                 "{url}"
             );
         }
@@ -102,12 +102,12 @@ mod tests {
     #[test]
     fn both_spellings_of_postgres_are_taken() {
         for url in ["postgres://u:p@h:1/d", "postgresql://u@h/d?sslmode=disable"] {
-            assert!(matches!(Place::parse(url), Ok(Place::Postgres(_))), "{url}");
+            assert!(matches!(Location::parse(url), Ok(Location::Postgres(_))), "{url}");
         }
     }
 
     #[test]
-    fn a_refusal_says_what_was_wrong_and_what_is_accepted() {
+    fn a_rejected_url_is_explained_with_what_is_accepted() {
         for (url, said) in [
             ("sqlite::memory:", "not supported"),
             ("sqlite:", "names no file"),
@@ -118,13 +118,13 @@ mod tests {
             ("postgres:h", "lacks the //"),
             ("postgres://u:secret@h:port/d", "invalid port number"),
         ] {
-            let refusal = refusal(url);
-            assert!(refusal.contains(said) && refusal.contains(ACCEPTED), "{url}: {refusal}");
+            let rejection = rejection(url);
+            assert!(rejection.contains(said) && rejection.contains(ACCEPTED), "{url}: {rejection}");
         }
     }
 
     #[test]
-    fn a_refusal_never_repeats_the_password() {
+    fn a_rejected_url_never_repeats_the_password() {
         for url in [
             "postgres://user:hunter2@host:badport/db",
             "postgres://user:hunter2",
@@ -134,9 +134,9 @@ mod tests {
             "hunter2",
             "postgres:user:hunter2@host",
         ] {
-            if let Err(error) = Place::parse(url) {
-                let refusal = format!("{error} {error:?}");
-                assert!(!refusal.contains("hunter2"), "{url}: {refusal}");
+            if let Err(error) = Location::parse(url) {
+                let rejection = format!("{error} {error:?}");
+                assert!(!rejection.contains("hunter2"), "{url}: {rejection}");
             }
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
 use mainstay_core::{Clock, Event, iso8601};
-use mainstay_store::{FEED_MEMORY_MS, FeedHead};
+use mainstay_store::{FEED_RETENTION_MS, FeedHead};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
@@ -78,7 +78,7 @@ impl Feed {
 
     /// Takes over from the store when somebody last listened, on any replica.
     pub(super) fn set_last_listened(&self, head: FeedHead) {
-        self.recorded_until_ms.store(head.listened_ms.saturating_add(FEED_MEMORY_MS), Ordering::Relaxed);
+        self.recorded_until_ms.store(head.listened_ms.saturating_add(FEED_RETENTION_MS), Ordering::Relaxed);
     }
 
     /// Adds an event to the buffer. Never waits.

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use mainstay_core::{Principal, Scope, Scopes, new_id};
-use mainstay_store::{Client, NewRefresh, Refresh, Rotation};
+use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation};
 use serde_json::json;
 
 use super::refusal::{Reason, Refusal};
@@ -100,7 +100,7 @@ impl Authority {
         };
         let (family, refresh_token, now_ms) = (new_id(), random::unguessable()?, self.now_ms());
         let access_token = self.signed(client, scopes, &family).await?;
-        let stored = NewRefresh {
+        let stored = NewRefreshToken {
             hash: random::hash(&refresh_token),
             family,
             client: client.id.clone(),
@@ -116,7 +116,7 @@ impl Authority {
     async fn renew(&self, client: &Client, old: &str, scope: Option<&str>) -> Result<Issued, Refusal> {
         let unknown = || Refusal::new(Reason::Grant, "The refresh token is not known, was used, or has expired.");
         let (store, old, now_ms) = (self.engine.store().oauth(), random::hash(old), self.now_ms());
-        let Refresh { scopes: had, family, .. } = store.refresh(&old, &client.id).await?.ok_or_else(unknown)?;
+        let RefreshToken { scopes: had, family, .. } = store.refresh(&old, &client.id).await?.ok_or_else(unknown)?;
         // Before it is spent: whoever asks for too much keeps the token.
         let had = bounded(Scopes::parse(&had), Scopes::parse(&client.scopes));
         let scopes = scope.filter(|scope| !scope.trim().is_empty()).map_or(Ok(had), |asked| within(had, asked))?;
@@ -149,7 +149,9 @@ impl Authority {
         }
         match store.refresh(&random::hash(token), &client.id).await? {
             // The access tokens that came with it bear the family's name, and end with it.
-            Some(Refresh { family, .. }) => Ok(store.revoke_family(&family, after(self.now_ms(), ACCESS_LIFE)).await?),
+            Some(RefreshToken { family, .. }) => {
+                Ok(store.revoke_family(&family, after(self.now_ms(), ACCESS_LIFE)).await?)
+            }
             None => Ok(()),
         }
     }

@@ -86,12 +86,12 @@ impl Keys {
 /// The first replica that needs a key makes it.
 async fn stored(engine: &Engine) -> Result<Vec<SigningKey>> {
     let (store, now_ms) = (engine.store().signing_keys(), engine.clock().now_ms());
-    let keys = store.live(now_ms).await?;
+    let keys = store.valid(now_ms).await?;
     if keys.first().is_some_and(|key| key.expires_ms.is_none()) {
         return Ok(keys);
     }
-    store.begin(make(now_ms)?).await?;
-    Ok(store.live(now_ms).await?)
+    store.start(make(now_ms)?).await?;
+    Ok(store.valid(now_ms).await?)
 }
 
 /// Whether this is what a key of ours could be called.

@@ -35,7 +35,7 @@ impl Trail {
     /// Queues the row, like that of a call that was refused.
     pub(super) fn refused(&self, engine: &Engine, principal: &str, outcome: &'static str) {
         engine.metrics().call(self.operation, outcome, self.started.elapsed());
-        if let Err(error) = engine.store().audit().note(self.entry(engine.clock().now_ms(), principal, outcome)) {
+        if let Err(error) = engine.store().audit().enqueue(&self.entry(engine.clock().now_ms(), principal, outcome)) {
             tracing::warn!(%error, "a refusal could not be recorded in the audit");
             engine.metrics().audit_gap();
         }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mainstay_core::{
     AnswerAction, Caller, Context, Effect, Error, Kind, Principal, Question, Reason, Result, Scope, ToolInfo, new_id,
 };
-use mainstay_store::{AuditEntry, Binding, Consent, ConsentState, Filed, NewConsent, Taken};
+use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentRequest, ConsentState, NewConsent};
 use serde_json::{Value, json};
 
 use crate::consents::{CONSENT_PATH, ConsentRefusal, about};
@@ -116,15 +116,15 @@ impl ConsentPolicy {
 
     /// Whether there was an approval, which is used up now.
     async fn take(&self, engine: &Engine, context: &Context, binding: &Binding) -> Result<bool> {
-        match engine.store().consents().take(binding.clone(), context.clock.now_ms()).await? {
-            Taken::Approved { id } => {
+        match engine.store().consents().use_approval(binding.clone(), context.clock.now_ms()).await? {
+            Approval::Approved { id } => {
                 if let Some(consent) = engine.store().consents().find(&id).await? {
                     record(engine, context, &consent, "used").await?;
                 }
                 Ok(true)
             }
-            Taken::Denied { id } => Err(denied(&id)),
-            Taken::Pending { .. } | Taken::None => Ok(false),
+            Approval::Denied { id } => Err(denied(&id)),
+            Approval::Pending { .. } | Approval::None => Ok(false),
         }
     }
 
@@ -148,8 +148,8 @@ impl ConsentPolicy {
         };
         let id = request.id.clone();
         let consent = match engine.store().consents().request(request).await? {
-            Filed::Waiting(consent) => *consent,
-            Filed::TooMany { most } => return Err(too_many(most)),
+            ConsentRequest::Pending(consent) => *consent,
+            ConsentRequest::TooMany { limit } => return Err(too_many(limit)),
         };
         if consent.id == id {
             record(engine, context, &consent, "asked").await?;

@@ -1,7 +1,7 @@
 //! Has this very call been made before?
 
 use mainstay_core::{Block, Error, Kind, Outcome, Reason, Reply, Result};
-use mainstay_store::{Begin, Begun, Held, Idempotency};
+use mainstay_store::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -29,10 +29,10 @@ pub(crate) struct Asked<'a> {
     pub(crate) hours: u32,
 }
 
-pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<Entry> {
+pub(crate) async fn begin(keys: Idempotency<'_>, asked: Asked<'_>) -> Result<Entry> {
     let Some(key) = asked.key else { return Ok(Entry::Go(None)) };
     sound(key)?;
-    let begin = Begin {
+    let begin = KeyClaim {
         principal: asked.principal.to_owned(),
         key: key.to_owned(),
         target: asked.target.to_owned(),
@@ -40,9 +40,11 @@ pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<En
         now_ms: asked.now_ms,
         expires_ms: asked.now_ms + i64::from(asked.hours) * 3_600_000,
     };
-    match keys.begin(begin).await? {
-        Begun::New => Ok(Entry::Go(Some(Claim { principal: asked.principal.to_owned(), key: key.to_owned() }))),
-        Begun::Replay { target, args_digest, .. }
+    match keys.claim(begin).await? {
+        ClaimOutcome::Claimed => {
+            Ok(Entry::Go(Some(Claim { principal: asked.principal.to_owned(), key: key.to_owned() })))
+        }
+        ClaimOutcome::Finished { target, args_digest, .. }
             if !asked.first_result_wins && (target != asked.target || args_digest != asked.args_digest) =>
         {
             Err(Error::new(
@@ -52,14 +54,14 @@ pub(crate) async fn begin(keys: &dyn Idempotency, asked: Asked<'_>) -> Result<En
                 ),
             ))
         }
-        Begun::Replay { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
-        Begun::Busy { .. } => Err(busy(key)),
+        ClaimOutcome::Finished { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
+        ClaimOutcome::Running { .. } => Err(busy(key)),
     }
 }
 
 /// What the first call under this key gave; nothing if there was none.
 pub(crate) async fn first(
-    keys: &dyn Idempotency,
+    keys: Idempotency<'_>,
     principal: &str,
     key: &str,
     now_ms: i64,
@@ -67,8 +69,8 @@ pub(crate) async fn first(
     sound(key)?;
     match keys.find(principal, key, now_ms).await? {
         None => Ok(None),
-        Some(Held::Finished { outcome }) => read(&outcome).map(Some),
-        Some(Held::Open) => Err(busy(key)),
+        Some(KeyState::Finished { outcome }) => read(&outcome).map(Some),
+        Some(KeyState::Running) => Err(busy(key)),
     }
 }
 
@@ -89,13 +91,13 @@ fn busy(key: &str) -> Error {
 }
 
 impl Claim {
-    pub(crate) async fn finish(&self, keys: &dyn Idempotency, result: &Result<Outcome>) -> Result<()> {
+    pub(crate) async fn finish(&self, keys: Idempotency<'_>, result: &Result<Outcome>) -> Result<()> {
         Ok(keys.finish(&self.principal, &self.key, write(result)?).await?)
     }
 
     /// The call changed nothing: the key may be used again.
-    pub(crate) async fn abandon(&self, keys: &dyn Idempotency) -> Result<()> {
-        Ok(keys.abandon(&self.principal, &self.key).await?)
+    pub(crate) async fn abandon(&self, keys: Idempotency<'_>) -> Result<()> {
+        Ok(keys.release(&self.principal, &self.key).await?)
     }
 }
 

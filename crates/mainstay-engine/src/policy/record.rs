@@ -91,7 +91,7 @@ impl Record {
             log(&entry, error);
         }
         if !self.began {
-            self.note(entry);
+            self.note(&entry);
             return result;
         }
         match self.engine.store().audit().append(entry).await {
@@ -126,8 +126,8 @@ impl Record {
         }
     }
 
-    fn note(&self, entry: AuditEntry) {
-        if let Err(error) = self.engine.store().audit().note(entry) {
+    fn note(&self, entry: &AuditEntry) {
+        if let Err(error) = self.engine.store().audit().enqueue(entry) {
             tracing::warn!(%error, "a call could not be recorded in the audit");
             self.engine.metrics().audit_gap();
         }
@@ -138,7 +138,7 @@ impl Record {
 impl Drop for Record {
     fn drop(&mut self) {
         if let Some(entry) = self.close(Kind::Cancelled.as_str()) {
-            self.note(entry);
+            self.note(&entry);
         }
     }
 }

@@ -1,10 +1,12 @@
-//! The connections that only read.
+//! The pool of connections that only read.
 
 use sqlx::pool::PoolConnection;
-use sqlx::{PgPool, Postgres, Sqlite, SqlitePool, Transaction};
+use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 
-use super::{Conn, Engine, Param, Row, driver, postgres, sqlite};
-use crate::url::Place;
+use super::connection::{Conn, Engine};
+use super::value::{Param, Row};
+use super::{driver, postgres, sqlite};
+use crate::url::Location;
 use crate::{Result, StoreOptions};
 
 #[derive(Clone)]
@@ -14,11 +16,11 @@ pub(crate) enum Readers {
 }
 
 impl Readers {
-    /// Connects when it is first asked for something.
-    pub(crate) fn new(place: &Place, options: &StoreOptions) -> Self {
-        match place {
-            Place::Sqlite(path) => Self::Sqlite(sqlite::reading(path, options)),
-            Place::Postgres(server) => Self::Postgres(postgres::reading((**server).clone(), options)),
+    /// Connects on first use.
+    pub(crate) fn new(location: &Location, options: &StoreOptions) -> Self {
+        match location {
+            Location::Sqlite(path) => Self::Sqlite(sqlite::reading(path, options)),
+            Location::Postgres(server) => Self::Postgres(postgres::reading((**server).clone(), options)),
         }
     }
 
@@ -29,29 +31,42 @@ impl Readers {
         }
     }
 
-    pub(crate) async fn row(&self, sql: &'static str, params: &[Param]) -> Result<Option<Row>> {
-        self.lend().await?.conn().row(sql, params).await
+    /// The first row of the result, if there is one.
+    pub(crate) async fn one<T>(
+        &self,
+        sql: impl SqlSafeStr,
+        params: &[Param],
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Option<T>> {
+        self.acquire().await?.conn().one(sql, params, read).await
     }
 
-    pub(crate) async fn rows(&self, sql: &'static str, params: &[Param]) -> Result<Vec<Row>> {
-        self.lend().await?.conn().rows(sql, params).await
+    pub(crate) async fn all<T>(
+        &self,
+        sql: impl SqlSafeStr,
+        params: &[Param],
+        read: impl Fn(&Row) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        self.acquire().await?.conn().all(sql, params, read).await
     }
 
-    pub(crate) async fn lend(&self) -> Result<Lent> {
+    /// A connection for several statements in a row.
+    pub(crate) async fn acquire(&self) -> Result<PooledConnection> {
         match self {
-            Self::Sqlite(pool) => pool.acquire().await.map(Lent::Sqlite),
-            Self::Postgres(pool) => pool.acquire().await.map(Lent::Postgres),
+            Self::Sqlite(pool) => Box::pin(pool.acquire()).await.map(PooledConnection::Sqlite),
+            Self::Postgres(pool) => Box::pin(pool.acquire()).await.map(PooledConnection::Postgres),
         }
         .map_err(driver)
     }
 
-    /// Everything read through it is of one moment, whatever is written meanwhile.
-    pub(crate) async fn snapshot(&self) -> Result<Lent> {
+    /// A connection whose statements all see the database as of one moment, whatever is written meanwhile.
+    pub(crate) async fn snapshot(&self) -> Result<PooledConnection> {
         match self {
-            Self::Sqlite(pool) => pool.begin().await.map(Lent::SqliteSnapshot),
-            Self::Postgres(pool) => {
-                pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await.map(Lent::PostgresSnapshot)
-            }
+            Self::Sqlite(pool) => pool.begin().await.map(PooledConnection::SqliteSnapshot),
+            Self::Postgres(pool) => pool
+                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                .await
+                .map(PooledConnection::PostgresSnapshot),
         }
         .map_err(driver)
     }
@@ -65,14 +80,14 @@ impl Readers {
 }
 
 /// Goes back to the pool when dropped.
-pub(crate) enum Lent {
+pub(crate) enum PooledConnection {
     Sqlite(PoolConnection<Sqlite>),
     Postgres(PoolConnection<Postgres>),
     SqliteSnapshot(Transaction<'static, Sqlite>),
     PostgresSnapshot(Transaction<'static, Postgres>),
 }
 
-impl Lent {
+impl PooledConnection {
     pub(crate) fn conn(&mut self) -> Conn<'_> {
         match self {
             Self::Sqlite(connection) => Conn::Sqlite(connection),

@@ -1,99 +1,140 @@
-//! Values on their way in and out.
+//! Values on their way into a statement, and out of a row.
 
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::postgres::PgRow;
 use sqlx::query::Query;
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Postgres, Row as _, Sqlite};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Database, Decode, Encode, Postgres, Row as _, SqlSafeStr, Sqlite, Type};
 
 use super::driver;
 use crate::{Result, StoreError};
 
+/// A value that is bound to a statement. Owned, because a write outlives the call that asked for it.
 #[derive(Debug, Clone)]
 pub(crate) enum Param {
     Int(i64),
-    Text(String),
+    /// `None` is NULL.
+    Text(Option<String>),
     Bytes(Vec<u8>),
-    /// No text: NULL.
-    NoText,
 }
 
-impl From<i64> for Param {
-    fn from(value: i64) -> Self {
-        Self::Int(value)
+/// What can be written between the brackets of [`params!`].
+pub(crate) trait ToParam {
+    fn to_param(&self) -> Param;
+}
+
+/// The values of a statement, in the order of its `$1`, `$2`, …
+macro_rules! params {
+    ($($value:expr),* $(,)?) => {
+        [$($crate::sql::ToParam::to_param(&$value)),*]
+    };
+}
+pub(crate) use params;
+
+impl<T: ToParam + ?Sized> ToParam for &T {
+    fn to_param(&self) -> Param {
+        (**self).to_param()
     }
 }
 
-impl From<&str> for Param {
-    fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
+impl ToParam for i64 {
+    fn to_param(&self) -> Param {
+        Param::Int(*self)
     }
 }
 
-impl From<&String> for Param {
-    fn from(value: &String) -> Self {
-        Self::Text(value.clone())
+impl ToParam for u32 {
+    fn to_param(&self) -> Param {
+        Param::Int(i64::from(*self))
     }
 }
 
-impl From<String> for Param {
-    fn from(value: String) -> Self {
-        Self::Text(value)
+/// Neither engine's boolean: SQLite has none, so tables have 0 and 1.
+impl ToParam for bool {
+    fn to_param(&self) -> Param {
+        Param::Int(i64::from(*self))
     }
 }
 
-impl From<Option<&String>> for Param {
-    fn from(value: Option<&String>) -> Self {
-        value.map_or(Self::NoText, Self::from)
+impl ToParam for str {
+    fn to_param(&self) -> Param {
+        Param::Text(Some(self.to_owned()))
     }
 }
 
-impl From<Vec<u8>> for Param {
-    fn from(value: Vec<u8>) -> Self {
-        Self::Bytes(value)
+impl ToParam for String {
+    fn to_param(&self) -> Param {
+        self.as_str().to_param()
     }
 }
 
-/// PostgreSQL cannot hold a NUL in text. Refused on both engines, so that nothing works on one and fails on the other.
-fn storable(text: &str) -> Result<String> {
-    if text.contains('\0') {
-        return Err(StoreError::failed("a text with a NUL character in it cannot be stored"));
+impl ToParam for Option<String> {
+    fn to_param(&self) -> Param {
+        Param::Text(self.clone())
     }
-    Ok(text.to_owned())
 }
 
-pub(super) fn bind_sqlite(sql: &'static str, params: &[Param]) -> Result<Query<'static, Sqlite, SqliteArguments>> {
+impl ToParam for Vec<u8> {
+    fn to_param(&self) -> Param {
+        Param::Bytes(self.clone())
+    }
+}
+
+/// Binds the values for either driver.
+///
+/// PostgreSQL cannot hold a NUL in text. It is rejected on both engines, so that nothing works on one and fails on the
+/// other.
+pub(super) fn bind<DB: Database>(
+    sql: impl SqlSafeStr,
+    params: &[Param],
+) -> Result<Query<'static, DB, <DB as Database>::Arguments>>
+where
+    i64: for<'v> Encode<'v, DB> + Type<DB>,
+    Option<String>: for<'v> Encode<'v, DB> + Type<DB>,
+    Vec<u8>: for<'v> Encode<'v, DB> + Type<DB>,
+{
     let mut query = sqlx::query(sql);
     for param in params {
         query = match param {
             Param::Int(value) => query.bind(*value),
-            Param::Text(value) => query.bind(storable(value)?),
-            Param::Bytes(value) => query.bind(value.clone()),
-            Param::NoText => query.bind(None::<String>),
+            Param::Text(Some(text)) if text.contains('\0') => {
+                return Err(StoreError::failed("a text with a NUL character in it cannot be stored"));
+            }
+            Param::Text(text) => query.bind(text.clone()),
+            Param::Bytes(bytes) => query.bind(bytes.clone()),
         };
     }
     Ok(query)
 }
 
-pub(super) fn bind_postgres(sql: &'static str, params: &[Param]) -> Result<Query<'static, Postgres, PgArguments>> {
-    let mut query = sqlx::query(sql);
-    for param in params {
-        query = match param {
-            Param::Int(value) => query.bind(*value),
-            Param::Text(value) => query.bind(storable(value)?),
-            Param::Bytes(value) => query.bind(value.clone()),
-            Param::NoText => query.bind(None::<String>),
-        };
-    }
-    Ok(query)
+/// A type that both drivers can read from a column.
+pub(crate) trait Column:
+    for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
+{
 }
 
+impl<T> Column for T where T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
+
+/// A row of a result, of either engine.
 pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }
 
+impl From<SqliteRow> for Row {
+    fn from(row: SqliteRow) -> Self {
+        Self::Sqlite(row)
+    }
+}
+
+impl From<PgRow> for Row {
+    fn from(row: PgRow) -> Self {
+        Self::Postgres(row)
+    }
+}
+
 impl Row {
-    pub(crate) fn int(&self, column: usize) -> Result<i64> {
+    /// Fails if the column is of another type, or NULL where `T` is not an `Option`.
+    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T> {
         match self {
             Self::Sqlite(row) => row.try_get(column),
             Self::Postgres(row) => row.try_get(column),
@@ -101,35 +142,8 @@ impl Row {
         .map_err(driver)
     }
 
-    pub(crate) fn text(&self, column: usize) -> Result<String> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-        .map_err(driver)
-    }
-
-    pub(crate) fn maybe_text(&self, column: usize) -> Result<Option<String>> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-        .map_err(driver)
-    }
-
-    pub(crate) fn maybe_int(&self, column: usize) -> Result<Option<i64>> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-        .map_err(driver)
-    }
-
-    pub(crate) fn bytes(&self, column: usize) -> Result<Vec<u8>> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-        .map_err(driver)
+    /// A column of 0 or 1.
+    pub(crate) fn flag(&self, column: usize) -> Result<bool> {
+        Ok(self.get::<i64>(column)? != 0)
     }
 }

@@ -2,24 +2,24 @@
 
 use tokio::sync::oneshot;
 
-use super::deed::Job;
+use super::job::Job;
 use super::queue::{Batch, Item};
-use crate::ledger::Lines;
+use crate::audit::EncodedRows;
 use crate::{Result, StoreError};
 
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) jobs: Vec<Box<dyn Job>>,
     /// The rows for the audit: first those nobody waits for, then one for each of the waiters.
-    pub(super) lines: Lines,
+    pub(super) lines: EncodedRows,
     waiters: Vec<oneshot::Sender<Result<i64>>>,
     flushes: Vec<oneshot::Sender<Result<()>>>,
 }
 
 // A waiter that has gone away changes nothing, so nobody minds when telling it fails.
 impl Group {
-    /// Rows that failed before come first: they happened first.
-    pub(super) fn new(backlog: Lines, batch: Batch) -> Self {
+    /// EncodedRows that failed before come first: they happened first.
+    pub(super) fn new(backlog: EncodedRows, batch: Batch) -> Self {
         let mut group = Self { lines: backlog, ..Self::default() };
         group.lines.append(batch.notes);
         for item in batch.items {
@@ -58,7 +58,7 @@ impl Group {
     }
 
     /// Nothing is on disk. Those who wait are told; what was noted is handed back, to be tried again.
-    pub(super) fn fail(mut self, error: &StoreError) -> Lines {
+    pub(super) fn fail(mut self, error: &StoreError) -> EncodedRows {
         self.settle_jobs(&Err(error.clone()));
         self.lines.truncate(self.lines.len() - self.waiters.len());
         for waiter in self.waiters {

@@ -1,24 +1,25 @@
 //! The one writer: everything that changes the database waits in its queue, and what waits together is committed
 //! together.
 
-mod deed;
+mod commit;
 mod group;
+mod job;
 mod queue;
-mod shared;
+mod status;
 mod task;
-mod transaction;
 
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-pub(crate) use deed::{Deed, Rehearsed, Statement};
+pub(crate) use job::Statements;
+pub use job::WriteMode;
 
-use crate::ledger::Lines;
-use crate::sql::{Link, Param, Readers, Source};
+use crate::audit::EncodedRows;
+use crate::sql::{Connector, Param, Readers, WriteConnection};
 use crate::{AuditEntry, Result, StoreError, StoreOptions};
 use queue::Item;
-use shared::Shared;
+use status::Shared;
 
 /// The way into the queue. The writer ends, when this is gone, with what was in it.
 pub(crate) struct Writer {
@@ -32,28 +33,51 @@ impl Drop for Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(source: Source, link: Link, readers: Readers, options: &StoreOptions) -> Self {
+    pub(crate) fn start(
+        connector: Connector,
+        connection: WriteConnection,
+        readers: Readers,
+        options: &StoreOptions,
+    ) -> Self {
         let shared = Arc::new(Shared::new(options));
-        tokio::spawn(task::run(task::Task::new(source, link, readers, shared.clone(), options)));
+        tokio::spawn(task::run(task::Task::new(connector, connection, readers, shared.clone(), options)));
         Self { shared }
     }
 
-    /// Resolves once the deed is on disk. Once queued it happens, whether or not anybody still waits for it.
-    pub(crate) async fn perform<D: Deed>(&self, deed: D) -> Result<D::Given> {
-        let (job, answer) = deed::awaited(deed);
+    /// Resolves once the operation is on disk. Once queued it happens, whether or not anybody still waits for it.
+    pub(crate) async fn transaction<A, T>(&self, arguments: A, statements: Statements<A, T>) -> Result<T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + Sync + 'static,
+    {
+        self.transaction_in(WriteMode::Commit, arguments, statements).await
+    }
+
+    /// Like [`Writer::transaction`]; a dry run resolves with the result, and nothing is changed.
+    pub(crate) async fn transaction_in<A, T>(
+        &self,
+        mode: WriteMode,
+        arguments: A,
+        statements: Statements<A, T>,
+    ) -> Result<T>
+    where
+        A: Send + Sync + 'static,
+        T: Send + Sync + 'static,
+    {
+        let (job, result) = job::new(mode, arguments, statements);
         self.shared.queue.send(Item::Job(job)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        result.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Resolves with the number of rows changed.
-    pub(crate) async fn change(&self, sql: &'static str, params: Vec<Param>) -> Result<u64> {
-        self.perform(Statement { sql, params }).await
+    /// An operation of one statement; resolves with the number of rows it changed.
+    pub(crate) async fn change(&self, sql: &'static str, params: impl Into<Vec<Param>>) -> Result<u64> {
+        self.transaction((sql, params.into()), |db, (sql, params)| Box::pin(db.execute(*sql, params))).await
     }
 
-    pub(crate) async fn append(&self, entry: AuditEntry) -> Result<i64> {
+    pub(crate) async fn append(&self, entry: &AuditEntry) -> Result<i64> {
         let (waiter, answer) = oneshot::channel();
-        let mut line = Lines::default();
-        line.push(&entry);
+        let mut line = EncodedRows::default();
+        line.push(entry);
         self.shared.queue.send(Item::Append(line, waiter)).await?;
         answer.await.map_err(|_| StoreError::Closed)?
     }
@@ -64,9 +88,9 @@ impl Writer {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    pub(crate) fn note(&self, entry: &AuditEntry) -> Result<()> {
+    pub(crate) fn enqueue(&self, entry: &AuditEntry) -> Result<()> {
         self.shared.healthy()?;
-        self.shared.queue.note(entry)
+        self.shared.queue.enqueue(entry)
     }
 
     pub(crate) fn queued(&self) -> usize {

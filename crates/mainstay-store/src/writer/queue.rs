@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore, oneshot};
 use tokio::time::timeout;
 
-use super::deed::Job;
-use crate::ledger::Lines;
+use super::job::Job;
+use crate::audit::EncodedRows;
 use crate::{AuditEntry, Result, StoreError};
 
 /// Something somebody waits for.
 pub(super) enum Item {
-    Append(Lines, oneshot::Sender<Result<i64>>),
+    Append(EncodedRows, oneshot::Sender<Result<i64>>),
     Flush(oneshot::Sender<Result<()>>),
     Job(Box<dyn Job>),
 }
@@ -21,7 +21,7 @@ pub(super) enum Item {
 #[derive(Default)]
 pub(super) struct Batch {
     /// In the order they were noted, and each noted before any of the items that came after it.
-    pub(super) notes: Lines,
+    pub(super) notes: EncodedRows,
     pub(super) items: Vec<Item>,
 }
 
@@ -60,7 +60,7 @@ impl Queue {
         }
     }
 
-    pub(super) fn note(&self, entry: &AuditEntry) -> Result<()> {
+    pub(super) fn enqueue(&self, entry: &AuditEntry) -> Result<()> {
         let mut waiting = self.waiting();
         if waiting.closed {
             return Err(StoreError::Closed);
@@ -97,7 +97,7 @@ impl Queue {
         loop {
             let (notes, items, closed) = self.look();
             if items == 0 && notes > 0 && notes < self.group && !closed {
-                // Rows that nobody waits for wait for each other; an item takes them all along.
+                // EncodedRows that nobody waits for wait for each other; an item takes them all along.
                 let _ = timeout(self.linger, self.item()).await;
             } else if items == 0 && notes == 0 {
                 if closed {

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
+use super::commit::{Committer, Setback};
 use super::group::Group;
 use super::queue::Batch;
-use super::shared::Shared;
-use super::transaction::{Setback, Transactor};
-use crate::ledger::{Lines, Tip};
-use crate::sql::{Link, Readers, Source};
+use super::status::Shared;
+use crate::audit::{EncodedRows, Tip};
+use crate::sql::{Connector, Readers, WriteConnection};
 use crate::{Result, StoreError, StoreOptions};
 
 /// How soon a failing writer tries again by itself.
@@ -20,12 +20,12 @@ const RETRY: Duration = Duration::from_millis(250);
 const FAREWELL: Duration = Duration::from_secs(5);
 
 pub(super) struct Task {
-    transactor: Transactor,
+    committer: Committer,
     readers: Readers,
     shared: Arc<Shared>,
     patience: Duration,
     /// Noted rows that could not be written.
-    backlog: Lines,
+    backlog: EncodedRows,
     failing_since: Option<Instant>,
     in_doubt: Option<InDoubt>,
 }
@@ -59,18 +59,18 @@ pub(super) async fn run(mut task: Task) {
 
 impl Task {
     pub(super) fn new(
-        source: Source,
-        link: Link,
+        connector: Connector,
+        connection: WriteConnection,
         readers: Readers,
         shared: Arc<Shared>,
         options: &StoreOptions,
     ) -> Self {
         Self {
-            transactor: Transactor::new(source, link),
+            committer: Committer::new(connector, connection),
             readers,
             shared,
             patience: options.note_patience,
-            backlog: Lines::default(),
+            backlog: EncodedRows::default(),
             failing_since: None,
             in_doubt: None,
         }
@@ -91,7 +91,7 @@ impl Task {
         if let Err(error) = doubt {
             return self.failed(group, &Setback::Whole(error));
         }
-        let mut outcome = self.transactor.together(&mut group.jobs, &group.lines).await;
+        let mut outcome = self.committer.together(&mut group.jobs, &group.lines).await;
         if let Err(Setback::Inside(error)) = &outcome {
             if !group.has_parts() && group.lines.is_empty() {
                 // The fault of the only deed there is, and no sign that others would fare as ill.
@@ -100,7 +100,7 @@ impl Task {
             }
             if group.has_parts() {
                 tracing::debug!(%error, "a write failed; the others of its group are tried without it");
-                outcome = self.transactor.apart(&mut group.jobs, &group.lines).await;
+                outcome = self.committer.apart(&mut group.jobs, &group.lines).await;
             }
         }
         // Before anybody is answered, who might look.
@@ -143,10 +143,10 @@ impl Task {
         }
     }
 
-    /// Rows that turn out to be on disk are not written a second time.
+    /// EncodedRows that turn out to be on disk are not written a second time.
     async fn settle_doubt(&mut self) -> Result<()> {
         let Some(InDoubt { tip, noted }) = self.in_doubt else { return Ok(()) };
-        if self.transactor.holds(tip).await? {
+        if self.committer.holds(tip).await? {
             self.backlog.skip(noted);
         }
         self.in_doubt = None;
@@ -159,7 +159,7 @@ impl Task {
         }
         tracing::error!(rows = self.backlog.len(), "audit rows are lost: they could not be written for too long");
         self.shared.lose(self.backlog.len());
-        self.backlog = Lines::default();
+        self.backlog = EncodedRows::default();
         self.in_doubt = None;
     }
 
@@ -171,7 +171,7 @@ impl Task {
         self.give_up_notes();
         // SQLite can fold its log into the database only when nobody reads from it.
         let _ = timeout(FAREWELL, self.readers.close()).await;
-        self.transactor.close().await?;
+        self.committer.close().await?;
         match lost {
             0 => Ok(()),
             rows => Err(StoreError::failed(format!("{rows} noted audit rows could not be written before closing"))),
@@ -182,11 +182,11 @@ impl Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::Place;
-    use crate::{AuditEntry, Phase, ledger, migrate};
+    use crate::url::Location;
+    use crate::{AuditEntry, Phase, audit, migrate};
 
-    fn lines(count: i64) -> Lines {
-        let mut lines = Lines::default();
+    fn lines(count: i64) -> EncodedRows {
+        let mut lines = EncodedRows::default();
         for number in 0..count {
             lines.push(&AuditEntry {
                 at_ms: number,
@@ -212,26 +212,25 @@ mod tests {
     /// The head after a writer has tried to write five noted rows, and was told that the commit failed.
     async fn head_after_doubt(committed: bool) -> i64 {
         let dir = tempfile::tempdir().unwrap();
-        let place = Place::Sqlite(dir.path().join("store.db"));
+        let location = Location::Sqlite(dir.path().join("store.db"));
         let options = StoreOptions::default();
-        let source = Source::new(&place, &options).unwrap();
-        let mut link = source.connect().await.unwrap();
-        migrate::migrate(&mut link).await.unwrap();
-        let readers = Readers::new(&place, &options);
-        let mut task = Task::new(source, link, readers.clone(), Arc::new(Shared::new(&options)), &options);
+        let connector = Connector::new(&location, &options).unwrap();
+        let mut connection = connector.connect().await.unwrap();
+        migrate::migrate(&mut connection).await.unwrap();
+        let readers = Readers::new(&location, &options);
+        let mut task = Task::new(connector, connection, readers.clone(), Arc::new(Shared::new(&options)), &options);
 
         task.write(noted(3)).await;
         if committed {
             task.write(noted(5)).await;
         }
-        let row = readers.row("SELECT seq, hash FROM audit_head", &[]).await.unwrap();
-        let head = ledger::tip(row.as_ref()).unwrap();
+        let head = readers.one("SELECT seq, hash FROM audit_head", &[], audit::tip).await.unwrap().unwrap();
         let tip = if committed { head } else { Tip { seq: head.seq + 5, ..head } };
         task.backlog = lines(5);
         task.in_doubt = Some(InDoubt { tip, noted: 5 });
         task.write(noted(2)).await;
         assert!(task.backlog.is_empty() && task.in_doubt.is_none());
-        ledger::verify(&readers).await.unwrap().head.seq
+        audit::verify(&readers).await.unwrap().head.seq
     }
 
     #[tokio::test]

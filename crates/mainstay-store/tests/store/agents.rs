@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_store::{
-    Activity, ActivityQuery, Changed, CollaborationQuery, ComponentQuery, Dispute, Headcount, Intent, NewActivity,
-    NewCollaboration, NewComponent, NewProposal, Registration, Store, Vote,
+    Activity, ActivityQuery, AgentCounts, ChangeOutcome, CollaborationQuery, ComponentQuery, DetectedConflict,
+    NewActivity, NewCollaboration, NewComponent, NewProposal, Registration, Store, Vote, WriteMode,
 };
 
 use crate::bench::{Bench, at_once};
@@ -40,7 +40,7 @@ fn activity(agent: &str, activity: &str, status: Option<&str>) -> NewActivity {
 }
 
 async fn log(store: &Store, new: NewActivity) -> i64 {
-    store.agents().log(new, Intent::Act).await.unwrap()
+    store.agents().log(new, WriteMode::Commit).await.unwrap()
 }
 
 async fn found(store: &Store, query: ActivityQuery) -> Vec<i64> {
@@ -136,14 +136,14 @@ async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(bench: Arc<B
     log(&store, activity("ann", "x", None)).await;
     let seen = |state: Option<mainstay_store::AgentState>| state.unwrap().last_seen_ms;
     assert_eq!(seen(store.agents().state("ann").await.unwrap()), 1000);
-    store.agents().heartbeat("ann", 2000, Intent::Act).await.unwrap();
-    store.agents().heartbeat("ann", 1500, Intent::Act).await.unwrap();
+    store.agents().heartbeat("ann", 2000, WriteMode::Commit).await.unwrap();
+    store.agents().heartbeat("ann", 1500, WriteMode::Commit).await.unwrap();
     assert_eq!(seen(store.agents().state("ann").await.unwrap()), 2000);
     let vote = Vote { choice: "yes".into(), note: None, at_ms: 1 };
-    let id = store.agents().propose(proposal("bob"), Intent::Act).await.unwrap();
-    store.agents().vote(id, "cid", vote, 10, Intent::Act).await.unwrap();
-    store.agents().request(request("dan", "eve"), Intent::Act).await.unwrap();
-    store.agents().register(component("c", "fay", "active"), Intent::Act).await.unwrap();
+    let id = store.agents().propose(proposal("bob"), WriteMode::Commit).await.unwrap();
+    store.agents().vote(id, "cid", vote, 10, WriteMode::Commit).await.unwrap();
+    store.agents().request(request("dan", "eve"), WriteMode::Commit).await.unwrap();
+    store.agents().register(component("c", "fay", "active"), WriteMode::Commit).await.unwrap();
     let known: Vec<String> = store.agents().states("", 10).await.unwrap().into_iter().map(|s| s.agent).collect();
     assert_eq!(known, ["ann", "bob", "cid", "dan", "fay"]);
 }
@@ -154,27 +154,27 @@ async fn a_state_says_both_status_and_task(bench: Arc<Bench>) {
         let state = store.agents().state("ann").await.unwrap().unwrap();
         (state.status, state.current_task, state.last_seen_ms)
     };
-    store.agents().set_state("ann", "busy", Some("build".into()), 1, Intent::Act).await.unwrap();
+    store.agents().set_state("ann", "busy", Some("build".into()), 1, WriteMode::Commit).await.unwrap();
     assert_eq!(told().await, ("busy".into(), Some("build".into()), 1));
-    store.agents().heartbeat("ann", 2, Intent::Act).await.unwrap();
+    store.agents().heartbeat("ann", 2, WriteMode::Commit).await.unwrap();
     assert_eq!(told().await, ("busy".into(), Some("build".into()), 2));
-    store.agents().set_state("ann", "idle", None, 3, Intent::Act).await.unwrap();
+    store.agents().set_state("ann", "idle", None, 3, WriteMode::Commit).await.unwrap();
     assert_eq!(told().await, ("idle".into(), None, 3));
 }
 
 async fn those_who_are_active_are_counted_among_all(bench: Arc<Bench>) {
     let store = bench.open().await;
     for (agent, status, seen) in [("ann", "busy", 2), ("bob", "active", 1), ("cid", "offline", 2), ("dan", "idle", 3)] {
-        store.agents().set_state(agent, status, None, seen, Intent::Act).await.unwrap();
+        store.agents().set_state(agent, status, None, seen, WriteMode::Commit).await.unwrap();
     }
-    assert_eq!(store.agents().count_states(2).await.unwrap(), Headcount { known: 4, active: 2 });
-    assert_eq!(store.agents().count_states(4).await.unwrap(), Headcount { known: 4, active: 0 });
+    assert_eq!(store.agents().count_states(2).await.unwrap(), AgentCounts { known: 4, active: 2 });
+    assert_eq!(store.agents().count_states(4).await.unwrap(), AgentCounts { known: 4, active: 0 });
 }
 
 async fn names_are_in_the_same_order_on_every_engine(bench: Arc<Bench>) {
     let store = bench.open().await;
     for name in ["b", "é", "A", "a", "_", "B", "a-1", "a_1"] {
-        store.agents().heartbeat(name, 1, Intent::Act).await.unwrap();
+        store.agents().heartbeat(name, 1, WriteMode::Commit).await.unwrap();
     }
     let mut names = Vec::<String>::new();
     loop {
@@ -194,7 +194,7 @@ fn component(name: &str, owner: &str, status: &str) -> NewComponent {
 
 async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let register = async |new: NewComponent| store.agents().register(new, Intent::Act).await.unwrap();
+    let register = async |new: NewComponent| store.agents().register(new, WriteMode::Commit).await.unwrap();
     let with = NewComponent { metadata: Some(r#"{"port":1}"#.into()), ..component("api", "ann", "active") };
     assert_eq!(register(with).await, Registration::Registered);
     assert_eq!(register(component("api", "bob", "active")).await, Registration::OwnedBy("ann".into()));
@@ -209,21 +209,20 @@ async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(bench:
 
 async fn of_many_who_register_one_component_one_gets_it(bench: Arc<Bench>) {
     let stores = [bench.open().await, bench.open().await];
-    let outcomes =
-        at_once(20, |number| {
-            let store = stores[number % 2].clone();
-            async move {
-                store.agents().register(component("api", &number.to_string(), "active"), Intent::Act).await.unwrap()
-            }
-        })
-        .await;
+    let outcomes = at_once(20, |number| {
+        let store = stores[number % 2].clone();
+        async move {
+            store.agents().register(component("api", &number.to_string(), "active"), WriteMode::Commit).await.unwrap()
+        }
+    })
+    .await;
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Registration::Registered).count(), 1);
 }
 
 async fn components_are_found_by_owner_and_status(bench: Arc<Bench>) {
     let store = bench.open().await;
     for (name, owner, status) in [("a", "ann", "active"), ("b", "ann", "deprecated"), ("c", "bob", "active")] {
-        store.agents().register(component(name, owner, status), Intent::Act).await.unwrap();
+        store.agents().register(component(name, owner, status), WriteMode::Commit).await.unwrap();
     }
     let find = async |owner: Option<&str>, status: Option<&str>, after: &str| -> Vec<String> {
         let (owner, status) = (owner.map(str::to_owned), status.map(str::to_owned));
@@ -237,8 +236,8 @@ async fn components_are_found_by_owner_and_status(bench: Arc<Bench>) {
     assert_eq!(find(Some("ann"), Some("active"), "").await, ["a"]);
 }
 
-fn dispute(severity: &str) -> Dispute {
-    Dispute {
+fn dispute(severity: &str) -> DetectedConflict {
+    DetectedConflict {
         component: "users".into(),
         kind: "schema".into(),
         severity: severity.into(),
@@ -248,22 +247,24 @@ fn dispute(severity: &str) -> Dispute {
 
 async fn an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let add = async |found: Vec<Dispute>| store.agents().add_conflicts(found, 7, Intent::Act).await.unwrap();
-    let other = Dispute { agents: vec!["ann".into(), "cid".into()], ..dispute("high") };
+    let add =
+        async |found: Vec<DetectedConflict>| store.agents().add_conflicts(found, 7, WriteMode::Commit).await.unwrap();
+    let other = DetectedConflict { agents: vec!["ann".into(), "cid".into()], ..dispute("high") };
     assert_eq!(add(vec![dispute("high"), other]).await, 2);
     assert_eq!(add(vec![dispute("critical")]).await, 0);
     let open = store.agents().conflicts(false, None, 10).await.unwrap();
     assert_eq!(open.len(), 2);
-    assert_eq!((&open[1].dispute, open[1].created_ms), (&dispute("critical"), 7));
+    assert_eq!((&open[1].detected, open[1].created_ms), (&dispute("critical"), 7));
     let id = open[1].id;
-    let resolve = async |id| store.agents().resolve_conflict(id, Some("split".into()), 9, Intent::Act).await.unwrap();
-    let Changed::Done(resolved) = resolve(id).await else { panic!("not resolved") };
+    let resolve =
+        async |id| store.agents().resolve_conflict(id, Some("split".into()), 9, WriteMode::Commit).await.unwrap();
+    let ChangeOutcome::Done(resolved) = resolve(id).await else { panic!("not resolved") };
     assert_eq!(
         (resolved.resolved, resolved.resolution.as_deref(), resolved.resolved_ms),
         (true, Some("split"), Some(9))
     );
-    assert_eq!(resolve(id).await, Changed::Refused(resolved));
-    assert_eq!(resolve(id + 1000).await, Changed::NotFound);
+    assert_eq!(resolve(id).await, ChangeOutcome::Rejected(resolved));
+    assert_eq!(resolve(id + 1000).await, ChangeOutcome::NotFound);
     assert_eq!(store.agents().conflicts(false, None, 10).await.unwrap().len(), 1);
     assert_eq!(add(vec![dispute("high")]).await, 1);
     assert_eq!(store.agents().conflicts(true, None, 10).await.unwrap().len(), 3);
@@ -282,21 +283,21 @@ fn request(from: &str, to: &str) -> NewCollaboration {
 
 async fn a_request_is_answered_by_the_one_it_is_to_and_ends_once(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let id = store.agents().request(request("ann", "bob"), Intent::Act).await.unwrap();
+    let id = store.agents().request(request("ann", "bob"), WriteMode::Commit).await.unwrap();
     let answer = async |agent: &str, status: &str, note: Option<&str>| {
-        store.agents().answer(id, agent, status, note.map(Into::into), 4, Intent::Act).await.unwrap()
+        store.agents().answer(id, agent, status, note.map(Into::into), 4, WriteMode::Commit).await.unwrap()
     };
-    assert!(matches!(answer("ann", "accepted", None).await, Changed::Refused(_)));
-    let Changed::Done(accepted) = answer("bob", "accepted", Some("soon")).await else { panic!("not accepted") };
+    assert!(matches!(answer("ann", "accepted", None).await, ChangeOutcome::Rejected(_)));
+    let ChangeOutcome::Done(accepted) = answer("bob", "accepted", Some("soon")).await else { panic!("not accepted") };
     assert_eq!(
         (accepted.status.as_str(), accepted.note.as_deref(), accepted.answered_ms),
         ("accepted", Some("soon"), Some(4))
     );
-    let Changed::Done(completed) = answer("bob", "completed", None).await else { panic!("not completed") };
+    let ChangeOutcome::Done(completed) = answer("bob", "completed", None).await else { panic!("not completed") };
     assert_eq!((completed.status.as_str(), completed.note.as_deref()), ("completed", Some("soon")));
-    assert_eq!(answer("bob", "declined", None).await, Changed::Refused(completed));
-    let nowhere = store.agents().answer(id + 1000, "bob", "accepted", None, 4, Intent::Act).await.unwrap();
-    assert_eq!(nowhere, Changed::NotFound);
+    assert_eq!(answer("bob", "declined", None).await, ChangeOutcome::Rejected(completed));
+    let nowhere = store.agents().answer(id + 1000, "bob", "accepted", None, 4, WriteMode::Commit).await.unwrap();
+    assert_eq!(nowhere, ChangeOutcome::NotFound);
 }
 
 async fn requests_are_found_by_any_set_of_filters(bench: Arc<Bench>) {
@@ -304,9 +305,9 @@ async fn requests_are_found_by_any_set_of_filters(bench: Arc<Bench>) {
     let mut rows = Vec::new();
     for (from, to) in [("ann", "bob"), ("ann", "cid"), ("bob", "ann"), ("cid", "bob")] {
         for status in ["pending", "accepted"] {
-            let id = store.agents().request(request(from, to), Intent::Act).await.unwrap();
+            let id = store.agents().request(request(from, to), WriteMode::Commit).await.unwrap();
             if status != "pending" {
-                store.agents().answer(id, to, status, None, 4, Intent::Act).await.unwrap();
+                store.agents().answer(id, to, status, None, 4, WriteMode::Commit).await.unwrap();
             }
             rows.push((id, from, to, status));
         }
@@ -343,27 +344,27 @@ fn proposal(by: &str) -> NewProposal {
 
 async fn each_agent_has_one_vote_until_the_decision_is_resolved(bench: Arc<Bench>) {
     let store = bench.open().await;
-    let id = store.agents().propose(proposal("ann"), Intent::Act).await.unwrap();
+    let id = store.agents().propose(proposal("ann"), WriteMode::Commit).await.unwrap();
     let vote = async |agent: &str, choice: &str| {
         let vote = Vote { choice: choice.into(), note: None, at_ms: 2 };
-        store.agents().vote(id, agent, vote, 2, Intent::Act).await.unwrap()
+        store.agents().vote(id, agent, vote, 2, WriteMode::Commit).await.unwrap()
     };
     vote("ann", "yes").await;
     vote("bob", "yes").await;
-    let Changed::Done(voted) = vote("bob", "no").await else { panic!("no vote") };
+    let ChangeOutcome::Done(voted) = vote("bob", "no").await else { panic!("no vote") };
     let choices: Vec<_> = voted.votes.iter().map(|(agent, vote)| (agent.as_str(), vote.choice.as_str())).collect();
     assert_eq!(choices, [("ann", "yes"), ("bob", "no")]);
     // A third voter is one too many here.
-    assert_eq!(vote("cid", "yes").await, Changed::Refused(voted));
+    assert_eq!(vote("cid", "yes").await, ChangeOutcome::Rejected(voted));
     let resolve = async |id| {
-        store.agents().resolve_proposal(id, "accepted", Some("so be it".into()), 3, Intent::Act).await.unwrap()
+        store.agents().resolve_proposal(id, "accepted", Some("so be it".into()), 3, WriteMode::Commit).await.unwrap()
     };
-    let Changed::Done(resolved) = resolve(id).await else { panic!("not resolved") };
+    let ChangeOutcome::Done(resolved) = resolve(id).await else { panic!("not resolved") };
     assert_eq!((resolved.status.as_str(), resolved.resolved_ms, resolved.votes.len()), ("accepted", Some(3), 2));
-    assert_eq!(vote("ann", "no").await, Changed::Refused(resolved.clone()));
-    assert_eq!(resolve(id).await, Changed::Refused(resolved.clone()));
-    assert_eq!(resolve(id + 1000).await, Changed::NotFound);
-    let second = store.agents().propose(proposal("ann"), Intent::Act).await.unwrap();
+    assert_eq!(vote("ann", "no").await, ChangeOutcome::Rejected(resolved.clone()));
+    assert_eq!(resolve(id).await, ChangeOutcome::Rejected(resolved.clone()));
+    assert_eq!(resolve(id + 1000).await, ChangeOutcome::NotFound);
+    let second = store.agents().propose(proposal("ann"), WriteMode::Commit).await.unwrap();
     let ids = async |status: Option<&str>, before| -> Vec<i64> {
         let found = store.agents().proposals(status.map(Into::into), before, 10).await.unwrap();
         found.into_iter().map(|decision| decision.id).collect()
@@ -375,8 +376,8 @@ async fn each_agent_has_one_vote_until_the_decision_is_resolved(bench: Arc<Bench
 async fn a_rehearsal_gives_what_the_deed_would_and_leaves_nothing(bench: Arc<Bench>) {
     let store = bench.open().await;
     let agents = store.agents();
-    agents.register(component("api", "ann", "active"), Intent::Act).await.unwrap();
-    let rehearse = Intent::Rehearse;
+    agents.register(component("api", "ann", "active"), WriteMode::Commit).await.unwrap();
+    let rehearse = WriteMode::DryRun;
     assert_eq!(
         agents.register(component("api", "bob", "active"), rehearse).await.unwrap(),
         Registration::OwnedBy("ann".into())
@@ -388,10 +389,10 @@ async fn a_rehearsal_gives_what_the_deed_would_and_leaves_nothing(bench: Arc<Ben
     agents.request(request("bob", "ann"), rehearse).await.unwrap();
     agents.propose(proposal("bob"), rehearse).await.unwrap();
     assert_eq!(agents.add_conflicts(vec![dispute("high")], 9, rehearse).await.unwrap(), 1);
-    assert_eq!(agents.resolve_conflict(1, None, 9, rehearse).await.unwrap(), Changed::NotFound);
+    assert_eq!(agents.resolve_conflict(1, None, 9, rehearse).await.unwrap(), ChangeOutcome::NotFound);
     let counted = agents.delete_all(rehearse).await.unwrap();
     assert_eq!(counted.values().sum::<u64>(), 2, "{counted:?}");
-    assert_eq!(agents.delete_all(Intent::Act).await.unwrap(), counted);
+    assert_eq!(agents.delete_all(WriteMode::Commit).await.unwrap(), counted);
     assert_eq!((counted["components"], counted["agent_states"]), (1, 1));
 }
 
@@ -402,10 +403,10 @@ async fn deleting_everything_counts_each_table_and_reuses_no_number(bench: Arc<B
     for _ in 0..3 {
         last = log(&store, activity("ann", "x", None)).await;
     }
-    agents.request(request("ann", "bob"), Intent::Act).await.unwrap();
-    agents.propose(proposal("ann"), Intent::Act).await.unwrap();
-    agents.add_conflicts(vec![dispute("high")], 9, Intent::Act).await.unwrap();
-    agents.register(component("api", "ann", "active"), Intent::Act).await.unwrap();
+    agents.request(request("ann", "bob"), WriteMode::Commit).await.unwrap();
+    agents.propose(proposal("ann"), WriteMode::Commit).await.unwrap();
+    agents.add_conflicts(vec![dispute("high")], 9, WriteMode::Commit).await.unwrap();
+    agents.register(component("api", "ann", "active"), WriteMode::Commit).await.unwrap();
     let counts = [
         ("activities", 3),
         ("agent_states", 1),
@@ -415,8 +416,8 @@ async fn deleting_everything_counts_each_table_and_reuses_no_number(bench: Arc<B
         ("decisions", 1),
     ];
     let expected: BTreeMap<String, u64> = counts.map(|(table, rows)| (table.to_owned(), rows)).into();
-    assert_eq!(agents.delete_all(Intent::Act).await.unwrap(), expected);
-    assert_eq!(agents.delete_all(Intent::Act).await.unwrap().values().sum::<u64>(), 0);
+    assert_eq!(agents.delete_all(WriteMode::Commit).await.unwrap(), expected);
+    assert_eq!(agents.delete_all(WriteMode::Commit).await.unwrap().values().sum::<u64>(), 0);
     assert!(log(&store, activity("ann", "x", None)).await > last);
 }
 

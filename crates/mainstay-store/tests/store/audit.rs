@@ -49,7 +49,7 @@ async fn rows_come_newest_first_in_the_order_they_were_made(bench: Arc<Bench>) {
         if number % 3 == 0 {
             assert_eq!(store.audit().append(entry(number)).await.unwrap(), i64::try_from(number).unwrap() + 1);
         } else {
-            store.audit().note(entry(number)).unwrap();
+            store.audit().enqueue(&entry(number)).unwrap();
         }
     }
     store.audit().flush().await.unwrap();
@@ -61,7 +61,7 @@ async fn rows_come_newest_first_in_the_order_they_were_made(bench: Arc<Bench>) {
 async fn noted_rows_are_there_after_a_flush(bench: Arc<Bench>) {
     let store = bench.open_with(StoreOptions { linger: Duration::from_mins(1), ..StoreOptions::default() }).await;
     for number in 0..3000 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
     }
     store.audit().flush().await.unwrap();
     assert_eq!(store.queued(), 0);
@@ -70,7 +70,7 @@ async fn noted_rows_are_there_after_a_flush(bench: Arc<Bench>) {
 
 async fn noted_rows_are_written_without_anybody_asking(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.audit().note(entry(1)).unwrap();
+    store.audit().enqueue(&entry(1)).unwrap();
     while all(&store).await.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -79,7 +79,7 @@ async fn noted_rows_are_written_without_anybody_asking(bench: Arc<Bench>) {
 
 async fn a_row_that_is_waited_for_does_not_linger(bench: Arc<Bench>) {
     let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
-    store.audit().note(entry(1)).unwrap();
+    store.audit().enqueue(&entry(1)).unwrap();
     // Long enough for the writer to have begun its wait for company.
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(all(&store).await.is_empty());
@@ -89,7 +89,7 @@ async fn a_row_that_is_waited_for_does_not_linger(bench: Arc<Bench>) {
 async fn pages_of_a_query_follow_each_other(bench: Arc<Bench>) {
     let store = bench.open().await;
     for number in 0..100 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
         if number % 7 == 0 {
             store.audit().flush().await.unwrap();
         }
@@ -117,7 +117,7 @@ async fn pages_of_a_query_follow_each_other(bench: Arc<Bench>) {
 async fn a_session_or_principal_is_found_among_others(bench: Arc<Bench>) {
     let store = bench.open().await;
     for number in 0..200 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
     }
     store.audit().flush().await.unwrap();
     for (session, principal) in [
@@ -149,7 +149,7 @@ async fn a_rare_session_is_found_far_back(bench: Arc<Bench>) {
     let rare = |number| AuditEntry { session: Some("rare".into()), ..entry(number) };
     for number in 0..20_000 {
         let made = if [3, 4500, 4501, 17_000].contains(&number) { rare(number) } else { entry(number) };
-        store.audit().note(made).unwrap();
+        store.audit().enqueue(&made).unwrap();
         if number % 500 == 0 {
             store.audit().flush().await.unwrap();
         }
@@ -189,7 +189,7 @@ async fn two_replicas_keep_one_chain(bench: Arc<Bench>) {
     let mut seqs = at_once(1000, |number| {
         let store = stores[number % 2].clone();
         async move {
-            store.audit().note(entry(number + 1000)).unwrap();
+            store.audit().enqueue(&entry(number + 1000)).unwrap();
             store.audit().append(entry(number)).await.unwrap()
         }
     })

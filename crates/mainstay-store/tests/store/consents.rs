@@ -1,7 +1,8 @@
 use std::sync::Arc;
 
 use mainstay_store::{
-    Binding, Consent, ConsentState, Consents, Decision, Filed, NewConsent, Ruling, Store, StoreError, Taken,
+    Approval, Binding, Consent, ConsentRequest, ConsentState, Consents, Decision, DecisionOutcome, NewConsent, Store,
+    StoreError,
 };
 
 use crate::bench::{Bench, at_once};
@@ -40,20 +41,20 @@ fn request(id: &str, now_ms: i64) -> NewConsent {
     }
 }
 
-fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Ruling {
-    Ruling { id: id.into(), by: by.into(), approve, reason: (!approve).then(|| "too much".into()), now_ms }
+fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Decision {
+    Decision { id: id.into(), by: by.into(), approve, reason: (!approve).then(|| "too much".into()), now_ms }
 }
 
 async fn filed(store: &Store, new: NewConsent) -> Consent {
     match store.consents().request(new).await.unwrap() {
-        Filed::Waiting(consent) => *consent,
-        Filed::TooMany { most } => panic!("{most} wait"),
+        ConsentRequest::Pending(consent) => *consent,
+        ConsentRequest::TooMany { limit } => panic!("{limit} wait"),
     }
 }
 
-async fn approved(consents: &dyn Consents, id: &str) {
+async fn approved(consents: Consents<'_>, id: &str) {
     consents.request(request(id, 10)).await.unwrap();
-    assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), Decision::Recorded);
+    assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), DecisionOutcome::Recorded);
 }
 
 async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
@@ -72,8 +73,8 @@ async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
     let store = bench.open().await;
     let first = filed(&store, request("c1", 10)).await;
     assert_eq!(filed(&store, request("c2", 11)).await, first);
-    let pending = Taken::Pending { id: "c1".into(), expires_ms: 1000 };
-    assert_eq!(store.consents().take(binding(), 12).await.unwrap(), pending);
+    let pending = Approval::Pending { id: "c1".into(), expires_ms: 1000 };
+    assert_eq!(store.consents().use_approval(binding(), 12).await.unwrap(), pending);
     let mut other = request("c3", 12);
     other.binding.args_digest = "e".into();
     assert_eq!(filed(&store, other).await.id, "c3");
@@ -82,7 +83,7 @@ async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
 async fn an_expired_request_is_not_given_again(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
+    assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
     let second = NewConsent { expires_ms: 2000, ..request("c2", 1000) };
     assert_eq!(filed(&store, second).await.id, "c2");
 }
@@ -108,17 +109,20 @@ async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(bench: Arc<
         async move { store.consents().request(new).await.unwrap() }
     });
     let (waiting, refused): (Vec<_>, Vec<_>) =
-        at_once.await.into_iter().partition(|filed| matches!(filed, Filed::Waiting(_)));
-    assert_eq!((waiting.len(), refused.as_slice()), (50, [const { Filed::TooMany { most: 50 } }; 10].as_slice()));
-    let Filed::Waiting(one) = &waiting[0] else { panic!("{waiting:?}") };
+        at_once.await.into_iter().partition(|filed| matches!(filed, ConsentRequest::Pending(_)));
+    assert_eq!(
+        (waiting.len(), refused.as_slice()),
+        (50, [const { ConsentRequest::TooMany { limit: 50 } }; 10].as_slice())
+    );
+    let ConsentRequest::Pending(one) = &waiting[0] else { panic!("{waiting:?}") };
     assert_eq!(store.consents().find("ann60").await.unwrap(), None);
     // The same again, somebody else's, and one more after a decision or when the others have expired: all are taken.
     assert_eq!(filed(&store, NewConsent { binding: one.binding.clone(), ..request("again", 20) }).await, **one);
     filed(&store, numbered("bob", 1, 20)).await;
-    assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), Decision::Recorded);
+    assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), DecisionOutcome::Recorded);
     filed(&store, numbered("ann", 61, 30)).await;
     let next = store.consents().request(numbered("ann", 62, 40)).await.unwrap();
-    assert_eq!(next, Filed::TooMany { most: 50 });
+    assert_eq!(next, ConsentRequest::TooMany { limit: 50 });
     filed(&store, numbered("ann", 63, 110)).await;
 }
 
@@ -139,9 +143,9 @@ async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
 async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap(), Decision::Recorded);
+    assert_eq!(store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap(), DecisionOutcome::Recorded);
     let again = store.consents().decide(ruling("c1", "other", true, 30)).await.unwrap();
-    assert_eq!(again, Decision::AlreadyDecided(ConsentState::Denied));
+    assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Denied));
     let found = store.consents().find("c1").await.unwrap().unwrap();
     assert_eq!((found.state, found.decided_by.as_deref()), (ConsentState::Denied, Some("boss")));
     assert_eq!((found.arguments.as_str(), found.reason.as_deref()), ("{}", Some("too much")));
@@ -150,19 +154,19 @@ async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
 async fn a_request_that_is_unknown_or_expired_cannot_be_decided(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(), Decision::Expired);
-    assert_eq!(store.consents().decide(ruling("c2", "boss", true, 20)).await.unwrap(), Decision::NotFound);
+    assert_eq!(store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(), DecisionOutcome::Expired);
+    assert_eq!(store.consents().decide(ruling("c2", "boss", true, 20)).await.unwrap(), DecisionOutcome::NotFound);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Pending);
 }
 
 async fn an_approval_is_used_up_by_one_call(bench: Arc<Bench>) {
     let store = bench.open().await;
     approved(store.consents(), "c1").await;
-    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Approved { id: "c1".into() });
-    assert_eq!(store.consents().take(binding(), 31).await.unwrap(), Taken::None);
+    assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Approved { id: "c1".into() });
+    assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), Approval::None);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Used);
     let again = store.consents().decide(ruling("c1", "boss", true, 40)).await.unwrap();
-    assert_eq!(again, Decision::AlreadyDecided(ConsentState::Used));
+    assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Used));
 }
 
 async fn an_approval_is_good_for_its_own_binding_alone(bench: Arc<Bench>) {
@@ -175,27 +179,27 @@ async fn an_approval_is_good_for_its_own_binding_alone(bench: Arc<Bench>) {
         Binding { policy: "v2".into(), ..binding() },
         Binding { principal: "ann ".into(), ..binding() },
     ] {
-        assert_eq!(store.consents().take(other.clone(), 30).await.unwrap(), Taken::None, "{other:?}");
+        assert_eq!(store.consents().use_approval(other.clone(), 30).await.unwrap(), Approval::None, "{other:?}");
     }
-    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Approved { id: "c1".into() });
+    assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
 async fn an_expired_approval_is_worth_nothing(bench: Arc<Bench>) {
     let store = bench.open().await;
     approved(store.consents(), "c1").await;
-    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
-    assert_eq!(store.consents().take(binding(), 999).await.unwrap(), Taken::Approved { id: "c1".into() });
+    assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
+    assert_eq!(store.consents().use_approval(binding(), 999).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
 async fn a_refusal_holds_until_somebody_is_asked_again(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
-    assert_eq!(store.consents().take(binding(), 30).await.unwrap(), Taken::Denied { id: "c1".into() });
+    assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Denied { id: "c1".into() });
     store.consents().request(request("c2", 30)).await.unwrap();
-    let pending = Taken::Pending { id: "c2".into(), expires_ms: 1000 };
-    assert_eq!(store.consents().take(binding(), 31).await.unwrap(), pending);
-    assert_eq!(store.consents().take(binding(), 1000).await.unwrap(), Taken::None);
+    let pending = Approval::Pending { id: "c2".into(), expires_ms: 1000 };
+    assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), pending);
+    assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
 }
 
 async fn of_many_who_take_one_approval_one_gets_it(bench: Arc<Bench>) {
@@ -203,10 +207,10 @@ async fn of_many_who_take_one_approval_one_gets_it(bench: Arc<Bench>) {
     approved(store.consents(), "c1").await;
     let taken = at_once(200, |_| {
         let store = store.clone();
-        async move { store.consents().take(binding(), 30).await.unwrap() }
+        async move { store.consents().use_approval(binding(), 30).await.unwrap() }
     });
-    let (got, left): (Vec<_>, Vec<_>) = taken.await.into_iter().partition(|taken| *taken != Taken::None);
-    assert_eq!((got, left.len()), (vec![Taken::Approved { id: "c1".into() }], 199));
+    let (got, left): (Vec<_>, Vec<_>) = taken.await.into_iter().partition(|taken| *taken != Approval::None);
+    assert_eq!((got, left.len()), (vec![Approval::Approved { id: "c1".into() }], 199));
 }
 
 async fn of_two_replicas_that_take_one_approval_one_gets_it(bench: Arc<Bench>) {
@@ -214,9 +218,9 @@ async fn of_two_replicas_that_take_one_approval_one_gets_it(bench: Arc<Bench>) {
     approved(stores[0].consents(), "c1").await;
     let taken = at_once(100, |number| {
         let store = stores[number % 2].clone();
-        async move { store.consents().take(binding(), 30).await.unwrap() }
+        async move { store.consents().use_approval(binding(), 30).await.unwrap() }
     });
-    assert_eq!(taken.await.into_iter().filter(|taken| *taken != Taken::None).count(), 1);
+    assert_eq!(taken.await.into_iter().filter(|taken| *taken != Approval::None).count(), 1);
 }
 
 async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
@@ -226,13 +230,13 @@ async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
         let store = store.clone();
         async move { store.consents().decide(ruling("c1", &number.to_string(), number % 2 == 0, 20)).await.unwrap() }
     });
-    assert_eq!(decided.await.into_iter().filter(|decided| *decided == Decision::Recorded).count(), 1);
+    assert_eq!(decided.await.into_iter().filter(|decided| *decided == DecisionOutcome::Recorded).count(), 1);
 }
 
 async fn sweeping_forgets_expired_requests(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().sweep(999).await.unwrap(), 0);
-    assert_eq!(store.consents().sweep(1000).await.unwrap(), 1);
+    assert_eq!(store.sweep(999).await.unwrap(), 0);
+    assert_eq!(store.sweep(1000).await.unwrap(), 1);
     assert_eq!(store.consents().find("c1").await.unwrap(), None);
 }

@@ -59,30 +59,30 @@ async fn a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept(bench: Arc
     let store = bench.open().await;
     store.audit().append(entry(1)).await.unwrap();
     apply(&bench, BREAK).await;
-    store.audit().note(entry(2)).unwrap();
+    store.audit().enqueue(&entry(2)).unwrap();
     assert!(is_failed(&store.audit().append(entry(3)).await));
     assert!(is_failed(&store.audit().flush().await));
     assert!(store.failing());
-    assert!(is_failed(&store.audit().note(entry(4))));
+    assert!(is_failed(&store.audit().enqueue(&entry(4))));
     assert!(is_failed(&store.ping().await));
     // What has nothing to do with the audit goes on.
     assert!(store.nonces().claim("n", 100).await.unwrap());
 
     apply(&bench, MEND).await;
     recovery(&store).await;
-    store.audit().note(entry(5)).unwrap();
+    store.audit().enqueue(&entry(5)).unwrap();
     assert_eq!(store.audit().append(entry(6)).await.unwrap(), 4);
     let made: Vec<_> = all(&store).await.into_iter().rev().map(|row| row.entry).collect();
     assert_eq!(made, [entry(1), entry(2), entry(5), entry(6)]);
     is_sound(&store, 4).await;
-    assert_eq!((store.lost_notes(), store.ping().await), (0, Ok(())));
+    assert_eq!((store.lost_audit_rows(), store.ping().await), (0, Ok(())));
 }
 
 async fn a_commit_that_fails_is_told_to_everybody_in_its_group(bench: Arc<Bench>) {
     let store = bench.open().await;
     apply(&bench, BREAK_COMMIT).await;
     let held = bench.hold_up_writers().await;
-    store.audit().note(entry(1)).unwrap();
+    store.audit().enqueue(&entry(1)).unwrap();
     let rows = at_once(20, |number| {
         let store = store.clone();
         async move { store.audit().append(entry(number)).await }
@@ -135,9 +135,9 @@ async fn one_failing_deed_does_not_take_its_neighbours_along(bench: Arc<Bench>) 
 async fn notes_that_cannot_be_written_for_too_long_are_counted_as_lost(bench: Arc<Bench>) {
     let store = bench.open_with(StoreOptions { note_patience: Duration::ZERO, ..StoreOptions::default() }).await;
     apply(&bench, BREAK).await;
-    store.audit().note(entry(1)).unwrap();
-    store.audit().note(entry(2)).unwrap();
-    while store.lost_notes() < 2 {
+    store.audit().enqueue(&entry(1)).unwrap();
+    store.audit().enqueue(&entry(2)).unwrap();
+    while store.lost_audit_rows() < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(store.queued(), 0);
@@ -150,10 +150,10 @@ async fn notes_that_cannot_be_written_for_too_long_are_counted_as_lost(bench: Ar
 async fn closing_says_when_noted_rows_could_not_be_written(bench: Arc<Bench>) {
     let store = bench.open().await;
     apply(&bench, BREAK).await;
-    store.audit().note(entry(1)).unwrap();
+    store.audit().enqueue(&entry(1)).unwrap();
     let closed = store.close().await;
     assert!(matches!(&closed, Err(StoreError::Failed(why)) if why.contains("1 noted")), "{closed:?}");
-    assert_eq!(store.lost_notes(), 1);
+    assert_eq!(store.lost_audit_rows(), 1);
 }
 
 async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
@@ -161,7 +161,7 @@ async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
     let held = bench.hold_up_writers().await;
     let mut taken = 0;
     let refused = loop {
-        match store.audit().note(entry(taken)) {
+        match store.audit().enqueue(&entry(taken)) {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
@@ -171,7 +171,7 @@ async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
     drop(held);
     store.audit().flush().await.unwrap();
     is_sound(&store, i64::try_from(taken).unwrap()).await;
-    store.audit().note(entry(0)).unwrap();
+    store.audit().enqueue(&entry(0)).unwrap();
 }
 
 async fn waiters_wait_for_room_in_a_full_queue(bench: Arc<Bench>) {
@@ -235,7 +235,7 @@ async fn a_full_sqlite_file_refuses_rows_until_there_is_room() {
 
     let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     for number in 0..500 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
     }
     store.audit().flush().await.unwrap();
     is_sound(&store, rows + 501).await;

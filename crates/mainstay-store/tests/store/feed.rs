@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{FEED_MEMORY_MS, Feed, NewFeedPage};
+use mainstay_store::{FEED_RETENTION_MS, Feed, NewFeedPage};
 
 use crate::bench::{Bench, at_once};
 
@@ -12,9 +12,9 @@ on_both_engines![
     numbers_go_on_after_everything_was_forgotten_and_after_a_restart,
 ];
 
-const NOW: i64 = 10 * FEED_MEMORY_MS;
+const NOW: i64 = 10 * FEED_RETENTION_MS;
 
-async fn append(feed: &dyn Feed, count: u32, now_ms: i64) -> i64 {
+async fn append(feed: Feed<'_>, count: u32, now_ms: i64) -> i64 {
     let events = format!("[{}]", vec!["1"; count as usize].join(","));
     feed.append(NewFeedPage { events, count, now_ms }).await.unwrap()
 }
@@ -48,9 +48,9 @@ async fn an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not(bench: Arc
     let first = feed.listen(NOW).await.unwrap();
     assert_eq!((first.seq, first.floor, first.listened_ms), (1, 1, NOW));
     append(feed, 1, NOW).await;
-    let soon = feed.listen(NOW + FEED_MEMORY_MS - 1).await.unwrap();
+    let soon = feed.listen(NOW + FEED_RETENTION_MS - 1).await.unwrap();
     assert_eq!((soon.seq, soon.floor), (2, 1));
-    let late = feed.listen(soon.listened_ms + FEED_MEMORY_MS).await.unwrap();
+    let late = feed.listen(soon.listened_ms + FEED_RETENTION_MS).await.unwrap();
     assert_eq!((late.seq, late.floor), (3, 3));
     assert_eq!(feed.head().await.unwrap(), late);
 }
@@ -60,15 +60,15 @@ async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(bench: Ar
     let feed = store.feed();
     append(feed, 2, NOW).await;
     append(feed, 1, NOW + 10).await;
-    assert_eq!(store.sweep(NOW + FEED_MEMORY_MS).await.unwrap(), 1);
+    assert_eq!(store.sweep(NOW + FEED_RETENTION_MS).await.unwrap(), 1);
     assert_eq!((feed.after(0, 10).await.unwrap().len(), feed.head().await.unwrap().floor), (1, 2));
-    assert_eq!(store.sweep(NOW + FEED_MEMORY_MS).await.unwrap(), 0);
+    assert_eq!(store.sweep(NOW + FEED_RETENTION_MS).await.unwrap(), 0);
 }
 
 async fn numbers_go_on_after_everything_was_forgotten_and_after_a_restart(bench: Arc<Bench>) {
     let store = bench.open().await;
     append(store.feed(), 4, NOW).await;
-    store.sweep(NOW + FEED_MEMORY_MS).await.unwrap();
+    store.sweep(NOW + FEED_RETENTION_MS).await.unwrap();
     store.close().await.unwrap();
     let store = bench.open().await;
     assert_eq!(append(store.feed(), 1, NOW).await, 5);

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{Begin, Begun, Held};
+use mainstay_store::{ClaimOutcome, KeyClaim, KeyState};
 
 use crate::bench::{Bench, at_once};
 
@@ -18,8 +18,8 @@ on_both_engines![
     sweeping_forgets_expired_keys,
 ];
 
-fn begin(principal: &str, key: &str) -> Begin {
-    Begin {
+fn begin(principal: &str, key: &str) -> KeyClaim {
+    KeyClaim {
         principal: principal.into(),
         key: key.into(),
         target: "files_write".into(),
@@ -29,92 +29,95 @@ fn begin(principal: &str, key: &str) -> Begin {
     }
 }
 
-fn busy() -> Begun {
-    Begun::Busy { since_ms: 10, target: "files_write".into(), args_digest: "d1".into() }
+fn busy() -> ClaimOutcome {
+    ClaimOutcome::Running { since_ms: 10, target: "files_write".into(), args_digest: "d1".into() }
 }
 
-fn replay(outcome: &str) -> Begun {
-    Begun::Replay { outcome: outcome.into(), target: "files_write".into(), args_digest: "d1".into() }
+fn replay(outcome: &str) -> ClaimOutcome {
+    ClaimOutcome::Finished { outcome: outcome.into(), target: "files_write".into(), args_digest: "d1".into() }
 }
 
 async fn a_new_key_is_ours_and_then_busy(bench: Arc<Bench>) {
     let store = bench.open().await;
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), Begun::New);
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
     // What is told is the first caller's call, not the second's.
-    let other = Begin { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..begin("ann", "k") };
-    assert_eq!(store.idempotency().begin(other).await.unwrap(), busy());
+    let other = KeyClaim { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..begin("ann", "k") };
+    assert_eq!(store.idempotency().claim(other).await.unwrap(), busy());
 }
 
 async fn a_key_is_looked_up_without_being_taken(bench: Arc<Bench>) {
     let store = bench.open().await;
     let find = async |who: &str, now_ms| store.idempotency().find(who, "k", now_ms).await.unwrap();
     assert_eq!(find("ann", 10).await, None);
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), Begun::New);
-    assert_eq!((find("ann", 10).await, find("bob", 10).await), (Some(Held::Open), None));
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!((find("ann", 10).await, find("bob", 10).await), (Some(KeyState::Running), None));
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
-    assert_eq!(find("ann", 99).await, Some(Held::Finished { outcome: "done".into() }));
+    assert_eq!(find("ann", 99).await, Some(KeyState::Finished { outcome: "done".into() }));
     assert_eq!(find("ann", 100).await, None, "it has expired");
 }
 
 async fn a_finished_key_replays_its_outcome(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "{\"ok\":true}".into()).await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), replay("{\"ok\":true}"));
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("{\"ok\":true}"));
 }
 
 async fn an_outcome_is_never_replaced(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "first".into()).await.unwrap();
     store.idempotency().finish("ann", "k", "second".into()).await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), replay("first"));
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("first"));
 }
 
 async fn an_abandoned_key_is_free_again(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
-    store.idempotency().abandon("ann", "k").await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), Begun::New);
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().release("ann", "k").await.unwrap();
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
 }
 
 async fn a_finished_key_cannot_be_abandoned(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
-    store.idempotency().abandon("ann", "k").await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), replay("done"));
+    store.idempotency().release("ann", "k").await.unwrap();
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("done"));
 }
 
 async fn keys_are_private_to_their_principal(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("bob", "k")).await.unwrap(), Begun::New);
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    assert_eq!(store.idempotency().claim(begin("bob", "k")).await.unwrap(), ClaimOutcome::Claimed);
     store.idempotency().finish("bob", "k", "bob's".into()).await.unwrap();
-    store.idempotency().abandon("bob", "other").await.unwrap();
-    assert_eq!(store.idempotency().begin(begin("ann", "k")).await.unwrap(), busy());
+    store.idempotency().release("bob", "other").await.unwrap();
+    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), busy());
 }
 
 async fn an_expired_key_counts_as_absent(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "old".into()).await.unwrap();
-    let early = Begin { now_ms: 99, expires_ms: 300, ..begin("ann", "k") };
-    assert_eq!(store.idempotency().begin(early.clone()).await.unwrap(), replay("old"));
-    assert_eq!(store.idempotency().begin(Begin { now_ms: 100, ..early.clone() }).await.unwrap(), Begun::New);
+    let early = KeyClaim { now_ms: 99, expires_ms: 300, ..begin("ann", "k") };
+    assert_eq!(store.idempotency().claim(early.clone()).await.unwrap(), replay("old"));
+    assert_eq!(
+        store.idempotency().claim(KeyClaim { now_ms: 100, ..early.clone() }).await.unwrap(),
+        ClaimOutcome::Claimed
+    );
     // The old outcome went with it.
-    let now = Begin { now_ms: 101, ..early };
-    assert!(matches!(store.idempotency().begin(now).await.unwrap(), Begun::Busy { since_ms: 100, .. }));
+    let now = KeyClaim { now_ms: 101, ..early };
+    assert!(matches!(store.idempotency().claim(now).await.unwrap(), ClaimOutcome::Running { since_ms: 100, .. }));
 }
 
 async fn of_many_who_begin_at_once_one_is_new(bench: Arc<Bench>) {
     let store = bench.open().await;
     let begun = at_once(200, |_| {
         let store = store.clone();
-        async move { store.idempotency().begin(begin("ann", "k")).await.unwrap() }
+        async move { store.idempotency().claim(begin("ann", "k")).await.unwrap() }
     });
     let begun = begun.await;
-    assert_eq!(begun.iter().filter(|begun| **begun == Begun::New).count(), 1);
+    assert_eq!(begun.iter().filter(|begun| **begun == ClaimOutcome::Claimed).count(), 1);
     assert_eq!(begun.iter().filter(|begun| **begun == busy()).count(), 199);
 }
 
@@ -122,16 +125,16 @@ async fn of_two_replicas_that_begin_at_once_one_is_new(bench: Arc<Bench>) {
     let stores = [bench.open().await, bench.open().await];
     let begun = at_once(200, |number| {
         let store = stores[number % 2].clone();
-        async move { store.idempotency().begin(begin("ann", &(number / 2 % 10).to_string())).await.unwrap() }
+        async move { store.idempotency().claim(begin("ann", &(number / 2 % 10).to_string())).await.unwrap() }
     });
-    assert_eq!(begun.await.into_iter().filter(|begun| *begun == Begun::New).count(), 10);
+    assert_eq!(begun.await.into_iter().filter(|begun| *begun == ClaimOutcome::Claimed).count(), 10);
 }
 
 async fn sweeping_forgets_expired_keys(bench: Arc<Bench>) {
     let store = bench.open().await;
-    store.idempotency().begin(begin("ann", "a")).await.unwrap();
-    store.idempotency().begin(Begin { expires_ms: 500, ..begin("ann", "b") }).await.unwrap();
-    assert_eq!(store.idempotency().sweep(100).await.unwrap(), 1);
-    assert_eq!(store.idempotency().begin(begin("ann", "a")).await.unwrap(), Begun::New);
-    assert_eq!(store.idempotency().begin(begin("ann", "b")).await.unwrap(), busy());
+    store.idempotency().claim(begin("ann", "a")).await.unwrap();
+    store.idempotency().claim(KeyClaim { expires_ms: 500, ..begin("ann", "b") }).await.unwrap();
+    assert_eq!(store.sweep(100).await.unwrap(), 1);
+    assert_eq!(store.idempotency().claim(begin("ann", "a")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(begin("ann", "b")).await.unwrap(), busy());
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_store::{AuditQuery, Begin, Begun, Session, Store, StoreError, StoreOptions};
+use mainstay_store::{AuditQuery, ClaimOutcome, KeyClaim, Session, Store, StoreError, StoreOptions};
 
 use crate::audit::{all, is_sound};
 use crate::bench::{Bench, at_once, entry};
@@ -29,8 +29,8 @@ fn session() -> Session {
     }
 }
 
-fn begin() -> Begin {
-    Begin {
+fn begin() -> KeyClaim {
+    KeyClaim {
         principal: "ann".into(),
         key: "k".into(),
         target: "t".into(),
@@ -43,14 +43,14 @@ fn begin() -> Begin {
 async fn everything_is_there_after_reopening(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.sessions().open(session()).await.unwrap();
-    store.idempotency().begin(begin()).await.unwrap();
+    store.idempotency().claim(begin()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
     store.close().await.unwrap();
 
     let store = bench.open().await;
     assert_eq!(store.sessions().find("s", 2).await.unwrap(), Some(session()));
-    assert!(matches!(store.idempotency().begin(begin()).await.unwrap(), Begun::Busy { since_ms: 1, .. }));
+    assert!(matches!(store.idempotency().claim(begin()).await.unwrap(), ClaimOutcome::Running { since_ms: 1, .. }));
     assert!(!store.nonces().claim("n", 100).await.unwrap());
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
     is_sound(&store, 2).await;
@@ -59,7 +59,7 @@ async fn everything_is_there_after_reopening(bench: Arc<Bench>) {
 async fn closing_writes_what_was_noted(bench: Arc<Bench>) {
     let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     for number in 0..2500 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
     }
     store.close().await.unwrap();
     is_sound(&bench.open().await, 2500).await;
@@ -67,7 +67,7 @@ async fn closing_writes_what_was_noted(bench: Arc<Bench>) {
 
 async fn a_dropped_store_writes_what_was_noted(bench: Arc<Bench>) {
     let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
-    store.audit().note(entry(1)).unwrap();
+    store.audit().enqueue(&entry(1)).unwrap();
     drop(store);
     let store = bench.open().await;
     while all(&store).await.is_empty() {
@@ -83,13 +83,13 @@ async fn a_closed_store_says_so(bench: Arc<Bench>) {
     assert_eq!((first, second, store.close().await), (Ok(()), Ok(()), Ok(())));
     let closed = Some(StoreError::Closed);
     assert_eq!(store.audit().append(entry(2)).await.err(), closed);
-    assert_eq!(store.audit().note(entry(2)).err(), closed);
+    assert_eq!(store.audit().enqueue(&entry(2)).err(), closed);
     assert_eq!(store.audit().flush().await.err(), closed);
     assert_eq!(store.audit().query(AuditQuery { limit: 1, ..AuditQuery::default() }).await.err(), closed);
     assert_eq!(store.audit().verify().await.err(), closed);
     assert_eq!(store.sessions().find("s", 0).await.err(), closed);
     assert_eq!(store.sessions().open(session()).await.err(), closed);
-    assert_eq!(store.idempotency().begin(begin()).await.err(), closed);
+    assert_eq!(store.idempotency().claim(begin()).await.err(), closed);
     assert_eq!(store.consents().pending(0, 1).await.err(), closed);
     assert_eq!(store.oauth().clients().await.err(), closed);
     assert_eq!(store.nonces().claim("n", 1).await.err(), closed);
@@ -135,7 +135,7 @@ async fn a_database_with_another_migration_is_refused(bench: Arc<Bench>) {
 async fn one_sweep_sweeps_everything(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.sessions().open(session()).await.unwrap();
-    store.idempotency().begin(begin()).await.unwrap();
+    store.idempotency().claim(begin()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
@@ -149,7 +149,7 @@ async fn a_store_knows_its_engine_and_answers_a_ping(bench: Arc<Bench>) {
     assert_eq!(store.engine(), bench.pick("sqlite", "postgres"));
     store.ping().await.unwrap();
     assert!(!store.failing());
-    assert_eq!((store.queued(), store.lost_notes()), (0, 0));
+    assert_eq!((store.queued(), store.lost_audit_rows()), (0, 0));
     assert!(format!("{store:?}").contains(store.engine()));
 }
 

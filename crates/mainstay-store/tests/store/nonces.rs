@@ -39,8 +39,8 @@ async fn of_claims_on_two_replicas_one_is_the_first(bench: Arc<Bench>) {
 async fn a_nonce_is_forgotten_only_after_it_has_expired(bench: Arc<Bench>) {
     let store = bench.open().await;
     assert!(store.nonces().claim("n", 100).await.unwrap());
-    assert_eq!(store.nonces().sweep(99).await.unwrap(), 0);
+    assert_eq!(store.sweep(99).await.unwrap(), 0);
     assert!(!store.nonces().claim("n", 100).await.unwrap());
-    assert_eq!(store.nonces().sweep(100).await.unwrap(), 1);
+    assert_eq!(store.sweep(100).await.unwrap(), 1);
     assert!(store.nonces().claim("n", 200).await.unwrap());
 }

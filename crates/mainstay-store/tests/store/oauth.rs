@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{Client, NewRefresh, Refresh, Rotation, StoreError};
+use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation, StoreError};
 
 use crate::bench::{Bench, at_once};
 
@@ -31,8 +31,8 @@ fn client(id: &str, created_ms: i64) -> Client {
     }
 }
 
-fn token(hash: &str, family: &str) -> NewRefresh {
-    NewRefresh {
+fn token(hash: &str, family: &str) -> NewRefreshToken {
+    NewRefreshToken {
         hash: hash.into(),
         family: family.into(),
         client: "app".into(),
@@ -44,7 +44,7 @@ fn token(hash: &str, family: &str) -> NewRefresh {
 }
 
 fn stood_for(family: &str, expires_ms: i64) -> Rotation {
-    Rotation::Rotated(Refresh {
+    Rotation::Rotated(RefreshToken {
         family: family.into(),
         client: "app".into(),
         subject: "ann".into(),
@@ -75,7 +75,7 @@ async fn disabling_a_client_revokes_its_tokens(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.oauth().add_client(client("app", 10)).await.unwrap();
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(NewRefresh { client: "other".into(), ..token("t2", "f2") }).await.unwrap();
+    store.oauth().issue_refresh(NewRefreshToken { client: "other".into(), ..token("t2", "f2") }).await.unwrap();
     assert!(store.oauth().disable_client("app").await.unwrap());
     assert!(!store.oauth().disable_client("nobody").await.unwrap());
     assert!(store.oauth().client("app").await.unwrap().unwrap().disabled);
@@ -178,16 +178,16 @@ async fn a_revoked_access_token_is_remembered_until_it_expires(bench: Arc<Bench>
     store.oauth().revoke_access("j", 200).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
     assert!(store.oauth().is_access_revoked("j").await.unwrap());
-    assert_eq!(store.oauth().sweep(199).await.unwrap(), 0);
-    assert_eq!(store.oauth().sweep(200).await.unwrap(), 1);
+    assert_eq!(store.sweep(199).await.unwrap(), 0);
+    assert_eq!(store.sweep(200).await.unwrap(), 1);
     assert!(!store.oauth().is_access_revoked("j").await.unwrap());
 }
 
 async fn sweeping_forgets_expired_tokens(bench: Arc<Bench>) {
     let store = bench.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(NewRefresh { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();
+    store.oauth().issue_refresh(NewRefreshToken { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
-    assert_eq!(store.oauth().sweep(100).await.unwrap(), 2);
+    assert_eq!(store.sweep(100).await.unwrap(), 2);
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 200, 900).await.unwrap(), stood_for("f2", 900));
 }

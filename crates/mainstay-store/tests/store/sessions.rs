@@ -87,8 +87,8 @@ async fn sweeping_removes_what_has_expired_and_nothing_else(bench: Arc<Bench>) {
     for (id, expires_ms) in [("a", 100), ("b", 101), ("c", 99)] {
         store.sessions().open(session(id, "ann", expires_ms)).await.unwrap();
     }
-    assert_eq!(store.sessions().sweep(100).await.unwrap(), 2);
-    assert_eq!(store.sessions().sweep(100).await.unwrap(), 0);
+    assert_eq!(store.sweep(100).await.unwrap(), 2);
+    assert_eq!(store.sweep(100).await.unwrap(), 0);
     assert!(store.sessions().find("b", 100).await.unwrap().is_some());
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
 }

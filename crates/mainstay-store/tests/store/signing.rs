@@ -19,47 +19,47 @@ async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(bench: Arc<Ben
     let stores = [bench.open().await, bench.open().await];
     let begun = at_once(50, |number| {
         let store = stores[number % 2].clone();
-        async move { store.signing_keys().begin(key(&format!("k{number}"), 10)).await.unwrap() }
+        async move { store.signing_keys().start(key(&format!("k{number}"), 10)).await.unwrap() }
     })
     .await;
     assert_eq!(begun.iter().filter(|begun| **begun).count(), 1);
     let [one, two] = &stores;
-    let live = one.signing_keys().live(10).await.unwrap();
-    assert_eq!((live.len(), &live), (1, &two.signing_keys().live(10).await.unwrap()));
+    let live = one.signing_keys().valid(10).await.unwrap();
+    assert_eq!((live.len(), &live), (1, &two.signing_keys().valid(10).await.unwrap()));
 }
 
 async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(bench: Arc<Bench>) {
     let store = bench.open().await;
-    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
+    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
     store.signing_keys().rotate(key("c", 30), 200).await.unwrap();
     let live = async |now_ms| {
-        let keys = store.signing_keys().live(now_ms).await.unwrap();
+        let keys = store.signing_keys().valid(now_ms).await.unwrap();
         keys.into_iter().map(|key| (key.id, key.expires_ms)).collect::<Vec<_>>()
     };
     assert_eq!(live(99).await, [("c".into(), None), ("b".into(), Some(200)), ("a".into(), Some(100))]);
     assert_eq!(live(100).await, [("c".into(), None), ("b".into(), Some(200))]);
-    assert_eq!(store.signing_keys().sweep(100).await.unwrap(), 1);
+    assert_eq!(store.sweep(100).await.unwrap(), 1);
     assert_eq!(live(0).await.len(), 2);
     store.close().await.unwrap();
     let store = bench.open().await;
-    assert_eq!(store.signing_keys().live(300).await.unwrap(), [key("c", 30)]);
+    assert_eq!(store.signing_keys().valid(300).await.unwrap(), [key("c", 30)]);
 }
 
 async fn keys_that_end_at_once_all_do(bench: Arc<Bench>) {
     let store = bench.open().await;
-    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
+    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
     store.signing_keys().rotate(key("c", 30), 30).await.unwrap();
-    assert_eq!(store.signing_keys().live(30).await.unwrap(), [key("c", 30)]);
+    assert_eq!(store.signing_keys().valid(30).await.unwrap(), [key("c", 30)]);
 }
 
 async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(bench: Arc<Bench>) {
     let store = bench.open().await;
-    assert!(store.signing_keys().begin(key("a", 10)).await.unwrap());
-    assert!(!store.signing_keys().begin(key("b", 20)).await.unwrap());
+    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
+    assert!(!store.signing_keys().start(key("b", 20)).await.unwrap());
     assert!(store.signing_keys().rotate(key("a", 20), 100).await.is_err());
-    assert_eq!(store.signing_keys().live(20).await.unwrap(), [key("a", 10)]);
+    assert_eq!(store.signing_keys().valid(20).await.unwrap(), [key("a", 10)]);
 }
 
 #[test]

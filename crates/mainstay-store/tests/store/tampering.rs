@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mainstay_store::{Fault, Store};
+use mainstay_store::{AuditFault, Store};
 
 use crate::audit::is_sound;
 use crate::bench::{Bench, entry};
@@ -40,7 +40,7 @@ async fn single_rows(bench: &Bench) -> Store {
 async fn two_groups(bench: &Bench) -> Store {
     let store = bench.open().await;
     for number in 1..=20 {
-        store.audit().note(entry(number)).unwrap();
+        store.audit().enqueue(&entry(number)).unwrap();
         if number % 10 == 0 {
             store.audit().flush().await.unwrap();
         }
@@ -50,7 +50,7 @@ async fn two_groups(bench: &Bench) -> Store {
     store
 }
 
-async fn fault(store: &Store) -> Option<Fault> {
+async fn fault(store: &Store) -> Option<AuditFault> {
     store.audit().verify().await.unwrap().fault
 }
 
@@ -65,11 +65,11 @@ async fn any_flipped_byte_of_a_row_is_named(bench: Arc<Bench>) {
         let mut flipped = sound.clone();
         flipped[place] ^= 0x20;
         bench.put_page(4, &flipped).await;
-        assert_eq!(fault(&store).await, Some(Fault::Changed { seq: 4 }), "byte {place} of {}", sound.len());
+        assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 4 }), "byte {place} of {}", sound.len());
     }
     for longer in [[sound.as_slice(), b"x"].concat(), [sound.as_slice(), sound.as_slice()].concat(), Vec::new()] {
         bench.put_page(4, &longer).await;
-        assert!(matches!(fault(&store).await, Some(Fault::Changed { seq: 4 | 5 })));
+        assert!(matches!(fault(&store).await, Some(AuditFault::Changed { seq: 4 | 5 })));
     }
     bench.put_page(4, &sound).await;
     is_sound(&store, ROWS).await;
@@ -82,27 +82,27 @@ async fn a_flipped_byte_inside_a_group_names_the_very_row(bench: Arc<Bench>) {
     bytes[place] ^= 1;
     bench.put_page(11, &bytes).await;
     let verdict = store.audit().verify().await.unwrap();
-    assert_eq!((verdict.rows, verdict.fault), (16, Some(Fault::Changed { seq: 17 })));
+    assert_eq!((verdict.rows, verdict.fault), (16, Some(AuditFault::Changed { seq: 17 })));
 }
 
 async fn a_missing_row_is_named(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     bench.sql("DELETE FROM audit WHERE first_seq IN (5, 6)").await;
-    assert_eq!(fault(&store).await, Some(Fault::Missing { seq: 5 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 5 }));
     bench.sql("DELETE FROM audit WHERE first_seq = 1").await;
-    assert_eq!(fault(&store).await, Some(Fault::Missing { seq: 1 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 1 }));
 }
 
 async fn a_missing_tail_is_named(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     bench.sql("DELETE FROM audit WHERE first_seq >= 7").await;
-    assert_eq!(fault(&store).await, Some(Fault::TailMissing { seq: 7, head: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 7, head: 8 }));
 }
 
 async fn everything_gone_is_a_missing_tail(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     bench.sql("DELETE FROM audit").await;
-    assert_eq!(fault(&store).await, Some(Fault::TailMissing { seq: 1, head: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 1, head: 8 }));
 }
 
 async fn a_row_cut_out_of_its_group_is_named(bench: Arc<Bench>) {
@@ -113,7 +113,7 @@ async fn a_row_cut_out_of_its_group_is_named(bench: Arc<Bench>) {
         let start = |number: usize| find(&sound, &format!("request-{number}")) - 20;
         start(number)..if number == 10 { sound.len() } else { start(number + 1) }
     };
-    for (cut, found) in [(4, Fault::Changed { seq: 4 }), (10, Fault::Missing { seq: 10 })] {
+    for (cut, found) in [(4, AuditFault::Changed { seq: 4 }), (10, AuditFault::Missing { seq: 10 })] {
         let mut bytes = sound.clone();
         bytes.drain(row(cut));
         bench.put_page(1, &bytes).await;
@@ -126,7 +126,7 @@ async fn rows_whose_contents_were_swapped_are_named(bench: Arc<Bench>) {
     let (third, sixth) = (bench.page(3).await, bench.page(6).await);
     bench.put_page(3, &sixth).await;
     bench.put_page(6, &third).await;
-    assert_eq!(fault(&store).await, Some(Fault::Changed { seq: 3 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 3 }));
 }
 
 async fn rows_whose_numbers_were_swapped_are_named(bench: Arc<Bench>) {
@@ -134,37 +134,37 @@ async fn rows_whose_numbers_were_swapped_are_named(bench: Arc<Bench>) {
     for (from, to) in [(3, -1), (6, 3), (-1, 6)] {
         bench.sql(&format!("UPDATE audit SET first_seq = {to} WHERE first_seq = {from}")).await;
     }
-    assert_eq!(fault(&store).await, Some(Fault::Changed { seq: 3 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 3 }));
 }
 
 async fn a_row_that_was_moved_is_named(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     bench.sql("UPDATE audit SET first_seq = -5 WHERE first_seq = 4").await;
-    assert_eq!(fault(&store).await, Some(Fault::Changed { seq: -5 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: -5 }));
     bench.sql("UPDATE audit SET first_seq = 40 WHERE first_seq = -5").await;
-    assert_eq!(fault(&store).await, Some(Fault::Missing { seq: 4 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 4 }));
 }
 
 async fn a_row_forged_at_the_end_is_beyond_the_head(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     let copy = bench.page(2).await;
     bench.put_page(9, &copy).await;
-    assert_eq!(fault(&store).await, Some(Fault::BeyondHead { seq: 9, head: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 9, head: 8 }));
     bench.sql("UPDATE audit SET first_seq = 12 WHERE first_seq = 9").await;
-    assert_eq!(fault(&store).await, Some(Fault::BeyondHead { seq: 12, head: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 12, head: 8 }));
 }
 
 async fn a_row_forged_into_the_last_group_is_beyond_the_head(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     let forged = [bench.page(8).await, bench.page(2).await].concat();
     bench.put_page(8, &forged).await;
-    assert_eq!(fault(&store).await, Some(Fault::BeyondHead { seq: 9, head: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 9, head: 8 }));
 }
 
 async fn a_head_that_was_set_back_leaves_rows_beyond_it(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     bench.sql("UPDATE audit_head SET seq = 6").await;
-    assert_eq!(fault(&store).await, Some(Fault::BeyondHead { seq: 7, head: 6 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 7, head: 6 }));
 }
 
 async fn a_head_with_another_hash_is_named(bench: Arc<Bench>) {
@@ -175,12 +175,12 @@ async fn a_head_with_another_hash_is_named(bench: Arc<Bench>) {
             "UPDATE audit_head SET hash = decode(repeat('00', 32), 'hex')",
         ))
         .await;
-    assert_eq!(fault(&store).await, Some(Fault::Changed { seq: 8 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 8 }));
 }
 
 async fn a_row_hidden_from_its_session_is_named(bench: Arc<Bench>) {
     let store = single_rows(&bench).await;
     // Row 4 is the first of its session.
     bench.sql("DELETE FROM audit_seen WHERE first_seq = 4").await;
-    assert_eq!(fault(&store).await, Some(Fault::Changed { seq: 4 }));
+    assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 4 }));
 }

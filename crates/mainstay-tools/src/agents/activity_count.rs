@@ -21,7 +21,7 @@ struct Counted {
 }
 
 impl Tally {
-    pub(crate) async fn total(&self, agents: &dyn Agents, now_ms: i64) -> Result<i64> {
+    pub(crate) async fn total(&self, agents: Agents<'_>, now_ms: i64) -> Result<i64> {
         let known = *self.counted();
         let known = known.filter(|known| (0..LIFE_MS).contains(&now_ms.saturating_sub(known.since_ms)));
         let Some(newest) = agents.activities(one(None)).await?.first().map(|row| row.id) else { return Ok(0) };
@@ -47,12 +47,12 @@ fn one(before: Option<i64>) -> ActivityQuery {
     ActivityQuery { before, limit: 1, ..ActivityQuery::default() }
 }
 
-async fn is_there(agents: &dyn Agents, id: i64) -> Result<bool> {
+async fn is_there(agents: Agents<'_>, id: i64) -> Result<bool> {
     let found = agents.activities(one(id.checked_add(1))).await?;
     Ok(found.first().is_some_and(|row| row.id == id))
 }
 
-async fn count(agents: &dyn Agents, after: Option<i64>, until: i64) -> Result<i64> {
+async fn count(agents: Agents<'_>, after: Option<i64>, until: i64) -> Result<i64> {
     let query = ActivityQuery { after, before: until.checked_add(1), ..ActivityQuery::default() };
     Ok(agents.count_activities(query).await?)
 }
@@ -61,7 +61,7 @@ async fn count(agents: &dyn Agents, after: Option<i64>, until: i64) -> Result<i6
 mod tests {
     use super::*;
     use crate::agents::testing::Team;
-    use mainstay_store::Intent;
+    use mainstay_store::WriteMode;
     use serde_json::json;
 
     #[tokio::test]
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!((total(1).await, total(LIFE_MS - 1).await), (13, 13));
         assert_eq!(total(LIFE_MS).await, 3, "it is old");
         wrong(&mut tally.counted());
-        desk.agents().delete_all(Intent::Act).await.unwrap();
+        desk.agents().delete_all(WriteMode::Commit).await.unwrap();
         assert_eq!(total(LIFE_MS).await, 0);
         log().await;
         assert_eq!(total(LIFE_MS).await, 1, "what was counted is gone");

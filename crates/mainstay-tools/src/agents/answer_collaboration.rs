@@ -1,7 +1,7 @@
 //! `agents_answer_collaboration`: yes, no, or done.
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_store::{Changed, Collaboration};
+use mainstay_store::{ChangeOutcome, Collaboration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,13 +72,13 @@ impl Tool for AnswerCollaboration {
         let note = validation::maybe_text("note", args.note)?;
         let (id, state, intent) = (args.id, args.answer.state(), intent(args.dry_run));
         match self.0.agents().answer(id, &agent, state, note, context.clock.now_ms(), intent).await? {
-            Changed::Done(now) => Ok(Answer::new(
+            ChangeOutcome::Done(now) => Ok(Answer::new(
                 intent,
                 || format!("set request {id} to {state}"),
                 || Output { success: true, collaboration: now.clone().into() },
             )),
-            Changed::Refused(as_it_is) => Err(refusal(&as_it_is, &agent)),
-            Changed::NotFound => {
+            ChangeOutcome::Rejected(as_it_is) => Err(refusal(&as_it_is, &agent)),
+            ChangeOutcome::NotFound => {
                 Err(Error::not_found(format!("There is no request {id}; agents_collaborations lists those there are.")))
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Spelling, Tool};
-use mainstay_store::Dispute;
+use mainstay_store::DetectedConflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,9 @@ struct Entry {
     agents: Vec<String>,
 }
 
-impl From<Dispute> for Entry {
-    fn from(dispute: Dispute) -> Self {
-        let Dispute { component, kind, severity, agents } = dispute;
+impl From<DetectedConflict> for Entry {
+    fn from(dispute: DetectedConflict) -> Self {
+        let DetectedConflict { component, kind, severity, agents } = dispute;
         Self { component, kind, severity, agents }
     }
 }
@@ -105,7 +105,7 @@ fn counted(conflicts: usize) -> String {
 }
 
 /// A rehearsal has only its message to say what was found; the first few do.
-fn named(found: &[Dispute]) -> String {
+fn named(found: &[DetectedConflict]) -> String {
     const SHOWN: usize = 10;
     let shown: Vec<String> = found
         .iter()

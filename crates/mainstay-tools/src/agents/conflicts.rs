@@ -53,10 +53,10 @@ impl From<Conflict> for Entry {
     fn from(row: Conflict) -> Self {
         Self {
             id: row.id,
-            component: row.dispute.component,
-            kind: row.dispute.kind,
-            severity: row.dispute.severity,
-            agents: row.dispute.agents,
+            component: row.detected.component,
+            kind: row.detected.kind,
+            severity: row.detected.severity,
+            agents: row.detected.agents,
             resolved: row.resolved,
             resolution: row.resolution,
             created_at: iso8601(row.created_ms),
@@ -81,8 +81,8 @@ impl Tool for Conflicts {
         let before = pagination::before(args.cursor.as_deref())?;
         let rows = self.0.agents().conflicts(args.all, before, pagination::fetched(args.limit)).await?;
         let size = |row: &Conflict| {
-            let names: usize = row.dispute.agents.iter().map(String::len).sum();
-            names + row.dispute.component.len() + row.resolution.as_ref().map_or(0, String::len) + 200
+            let names: usize = row.detected.agents.iter().map(String::len).sum();
+            names + row.detected.component.len() + row.resolution.as_ref().map_or(0, String::len) + 200
         };
         let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
         Ok(Output { conflicts: rows.into_iter().map(Entry::from).collect(), next_cursor })

@@ -49,7 +49,7 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    fn agents(&self) -> &dyn Agents {
+    fn agents(&self) -> Agents<'_> {
         self.store.agents()
     }
 }

@@ -1,7 +1,7 @@
 //! `agents_resolve_conflict`: a conflict is settled.
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool, iso8601};
-use mainstay_store::Changed;
+use mainstay_store::ChangeOutcome;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,16 +48,16 @@ impl Tool for ResolveConflict {
         let resolution = validation::maybe_text("resolution", args.resolution)?;
         let (id, intent) = (args.id, intent(args.dry_run));
         match self.0.agents().resolve_conflict(id, resolution, context.clock.now_ms(), intent).await? {
-            Changed::Done(conflict) => Ok(Answer::new(
+            ChangeOutcome::Done(conflict) => Ok(Answer::new(
                 intent,
-                || format!("resolve conflict {id} about {}", conflict.dispute.component),
+                || format!("resolve conflict {id} about {}", conflict.detected.component),
                 || Output { success: true, conflict: conflict.clone().into() },
             )),
-            Changed::Refused(conflict) => {
+            ChangeOutcome::Rejected(conflict) => {
                 let when = conflict.resolved_ms.map(iso8601).unwrap_or_default();
                 Err(Error::new(Kind::Conflict, format!("Conflict {id} was resolved already, at {when}.")))
             }
-            Changed::NotFound => {
+            ChangeOutcome::NotFound => {
                 Err(Error::not_found(format!("There is no conflict {id}; agents_conflicts lists those there are.")))
             }
         }

@@ -1,7 +1,7 @@
 //! `agents_vote`: what one agent thinks.
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_store::{Changed, Intent, Proposal, Vote};
+use mainstay_store::{ChangeOutcome, Proposal, Vote, WriteMode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,19 +67,19 @@ impl Tool for CastVote {
 
 /// What came of changing a decision, or would come of it.
 pub(super) fn answer(
-    changed: Changed<Proposal>,
+    changed: ChangeOutcome<Proposal>,
     id: i64,
-    intent: Intent,
+    intent: WriteMode,
     refusal: fn(&Proposal) -> Error,
     would: impl FnOnce() -> String,
 ) -> Result<Answer<Output>> {
     match changed {
-        Changed::Done(decision) => {
+        ChangeOutcome::Done(decision) => {
             let decision = Entry::try_from(decision)?;
             Ok(Answer::new(intent, would, || Output { success: true, decision }))
         }
-        Changed::Refused(decision) => Err(refusal(&decision)),
-        Changed::NotFound => Err(unknown(id)),
+        ChangeOutcome::Rejected(decision) => Err(refusal(&decision)),
+        ChangeOutcome::NotFound => Err(unknown(id)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
-use mainstay_store::{AuditQuery, Fault, Head, Verdict};
+use mainstay_store::{AuditFault, AuditHead, AuditQuery, AuditReport};
 
 use super::say;
 use crate::Config;
@@ -32,34 +32,38 @@ pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitC
     }
 }
 
-fn read_head(text: &str) -> anyhow::Result<Head> {
+fn read_head(text: &str) -> anyhow::Result<AuditHead> {
     let (seq, hash) = text.split_once(':').context("a head is written NUMBER:HASH")?;
     let seq = seq.parse().with_context(|| format!("{seq:?} is not a row's number"))?;
     if hash.len() != 64 {
         bail!("{hash:?} is not a row's hash: it has 64 hexadecimal digits");
     }
-    Ok(Head { seq, hash: hash.to_ascii_lowercase() })
+    Ok(AuditHead { seq, hash: hash.to_ascii_lowercase() })
 }
 
 /// Rows that verify among themselves may all have been rewritten; a head noted elsewhere shows that.
-async fn still_there(store: &mainstay_store::Store, head: &Head) -> anyhow::Result<bool> {
+async fn still_there(store: &mainstay_store::Store, head: &AuditHead) -> anyhow::Result<bool> {
     // After the last number there is nothing to look before.
     let query = AuditQuery { before: head.seq.checked_add(1), limit: 1, ..AuditQuery::default() };
     let rows = store.audit().query(query).await?;
     Ok(rows.first().is_some_and(|row| row.seq == head.seq && row.hash == head.hash))
 }
 
-fn report(verdict: &Verdict, rewritten: Option<&Head>, json: bool) -> anyhow::Result<ExitCode> {
+fn report(verdict: &AuditReport, rewritten: Option<&AuditHead>, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         let mut value = serde_json::to_value(verdict)?;
         value["noted_head_found"] = rewritten.is_none().into();
         say(serde_json::to_string_pretty(&value)?);
     } else if let Some(fault) = &verdict.fault {
         say(match fault {
-            Fault::Changed { seq } => format!("BROKEN: row {seq} is not what was recorded, or not in its place"),
-            Fault::Missing { seq } => format!("BROKEN: row {seq} is missing"),
-            Fault::TailMissing { seq, head } => format!("BROKEN: the rows from {seq} to {head} are missing at the end"),
-            Fault::BeyondHead { seq, head } => format!("BROKEN: row {seq} lies beyond the head, which is at {head}"),
+            AuditFault::Changed { seq } => format!("BROKEN: row {seq} is not what was recorded, or not in its place"),
+            AuditFault::Missing { seq } => format!("BROKEN: row {seq} is missing"),
+            AuditFault::TailMissing { seq, head } => {
+                format!("BROKEN: the rows from {seq} to {head} are missing at the end")
+            }
+            AuditFault::BeyondHead { seq, head } => {
+                format!("BROKEN: row {seq} lies beyond the head, which is at {head}")
+            }
         });
     } else if let Some(head) = rewritten {
         say(format_args!("BROKEN: row {} is not the one that was noted; the chain has been rewritten", head.seq));

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 use mainstay_core::Result;
-use mainstay_store::{Activity, ActivityQuery, AgentState, Dispute};
+use mainstay_store::{Activity, ActivityQuery, AgentState, DetectedConflict};
 use serde_json::{Map, Value};
 
 use super::targets::{Done, Touches};
@@ -23,7 +23,7 @@ type Names = BTreeSet<String>;
 type Hands = BTreeMap<String, Names>;
 
 /// Everything in dispute among these agents, ordered by kind and name.
-pub(crate) async fn find(desk: &Desk, agents: &Names, now_ms: i64) -> Result<Vec<Dispute>> {
+pub(crate) async fn find(desk: &Desk, agents: &Names, now_ms: i64) -> Result<Vec<DetectedConflict>> {
     let since_ms = now_ms - i64::from(desk.settings.conflict_hours) * 3_600_000;
     let mut touched = BTreeMap::new();
     let mut tasks = BTreeMap::new();
@@ -83,7 +83,7 @@ async fn components(
     desk: &Desk,
     touched: &BTreeMap<String, Touches>,
     tasks: &BTreeMap<String, Names>,
-) -> Result<Vec<Dispute>> {
+) -> Result<Vec<DetectedConflict>> {
     let mut hands = Hands::new();
     for (agent, touches) in touched {
         for component in &touches.components {
@@ -104,7 +104,7 @@ async fn components(
 }
 
 /// Two touch the same method of a path; a path without a method stands for all of them.
-fn routes(touched: &BTreeMap<String, Touches>) -> Vec<Dispute> {
+fn routes(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
     let mut paths: BTreeMap<&str, BTreeMap<Option<&str>, Names>> = BTreeMap::new();
     for (agent, touches) in touched {
         for route in &touches.routes {
@@ -145,7 +145,7 @@ fn doers<'t>(things: impl Iterator<Item = (&'t String, &'t BTreeMap<String, Done
 }
 
 /// Two change the same table; worse, one removes what another changes.
-fn tables(touched: &BTreeMap<String, Touches>) -> Vec<Dispute> {
+fn tables(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
     let (changing, removing) = doers(touched.iter().map(|(agent, touches)| (agent, &touches.tables)));
     let tables: BTreeSet<&String> = changing.keys().chain(removing.keys()).collect();
     let mut found = Vec::new();
@@ -161,7 +161,7 @@ fn tables(touched: &BTreeMap<String, Touches>) -> Vec<Dispute> {
 }
 
 /// One edits what another removes, by itself or with a directory above it.
-fn files(touched: &BTreeMap<String, Touches>) -> Vec<Dispute> {
+fn files(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
     let (changing, removing) = doers(touched.iter().map(|(agent, touches)| (agent, &touches.files)));
     let mut found = Vec::new();
     for (file, editors) in changing {
@@ -175,6 +175,6 @@ fn files(touched: &BTreeMap<String, Touches>) -> Vec<Dispute> {
     found
 }
 
-fn dispute(kind: &str, component: String, severity: &str, agents: Names) -> Dispute {
-    Dispute { component, kind: kind.into(), severity: severity.into(), agents: agents.into_iter().collect() }
+fn dispute(kind: &str, component: String, severity: &str, agents: Names) -> DetectedConflict {
+    DetectedConflict { component, kind: kind.into(), severity: severity.into(), agents: agents.into_iter().collect() }
 }

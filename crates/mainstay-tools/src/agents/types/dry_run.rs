@@ -1,7 +1,7 @@
 //! How a deed is answered, and its rehearsal.
 
 use mainstay_core::{Error, Result};
-use mainstay_store::Intent;
+use mainstay_store::WriteMode;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -24,10 +24,10 @@ pub(crate) struct Rehearsal {
 
 impl<T> Answer<T> {
     /// The deed has been done by the same statements either way; a rehearsal has been undone.
-    pub(crate) fn new(intent: Intent, would: impl FnOnce() -> String, done: impl FnOnce() -> T) -> Self {
+    pub(crate) fn new(intent: WriteMode, would: impl FnOnce() -> String, done: impl FnOnce() -> T) -> Self {
         match intent {
-            Intent::Act => Self::Done(done()),
-            Intent::Rehearse => {
+            WriteMode::Commit => Self::Done(done()),
+            WriteMode::DryRun => {
                 let message = format!("Would {}", would());
                 Self::Rehearsed(Rehearsal { success: true, dry_run: true, message })
             }
@@ -35,8 +35,8 @@ impl<T> Answer<T> {
     }
 }
 
-pub(crate) fn intent(dry_run: bool) -> Intent {
-    if dry_run { Intent::Rehearse } else { Intent::Act }
+pub(crate) fn intent(dry_run: bool) -> WriteMode {
+    if dry_run { WriteMode::DryRun } else { WriteMode::Commit }
 }
 
 /// JSON that was stored.

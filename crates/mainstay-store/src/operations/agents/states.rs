@@ -1,0 +1,92 @@
+//! The state of each agent, and when it was last seen.
+
+use super::{Agents, no_row};
+use crate::sql::{Conn, Row, params};
+use crate::{Result, WriteMode};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentState {
+    pub agent: String,
+    pub last_seen_ms: i64,
+    pub status: String,
+    pub current_task: Option<String>,
+    pub capabilities: String,
+    pub metadata: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgentCounts {
+    pub known: i64,
+    pub active: i64,
+}
+
+// The clocks of several replicas may differ; the time an agent was last seen never goes back.
+const MARK_SEEN: &str = "INSERT INTO agent_states (agent, last_seen, status) VALUES ($1, $2, 'active') \
+     ON CONFLICT (agent) DO UPDATE SET last_seen = excluded.last_seen \
+     WHERE agent_states.last_seen < excluded.last_seen";
+const SET: &str = "UPDATE agent_states SET status = $2, current_task = $3 WHERE agent = $1";
+const FIND: &str = "SELECT agent, last_seen, status, current_task, capabilities, metadata FROM agent_states \
+     WHERE agent = $1";
+const LIST: &str = "SELECT agent, last_seen, status, current_task, capabilities, metadata FROM agent_states \
+     WHERE agent > $1 ORDER BY agent LIMIT $2";
+const COUNT: &str =
+    "SELECT COUNT(*), COUNT(CASE WHEN status <> 'offline' AND last_seen >= $1 THEN 1 END) FROM agent_states";
+
+/// Part of every change that an agent makes; a new agent begins as `active`.
+pub(super) async fn mark_seen(db: &mut Conn<'_>, agent: &str, now_ms: i64) -> Result<()> {
+    db.execute(MARK_SEEN, &params![agent, now_ms]).await.map(drop)
+}
+
+impl Agents<'_> {
+    pub async fn heartbeat(self, agent: &str, now_ms: i64, mode: WriteMode) -> Result<()> {
+        let transaction = self.0.writer.transaction_in(mode, (agent.to_owned(), now_ms), |db, (agent, now_ms)| {
+            Box::pin(mark_seen(db, agent, *now_ms))
+        });
+        transaction.await
+    }
+
+    /// Sets both fields; `None` clears the task.
+    pub async fn set_state(
+        self,
+        agent: &str,
+        status: &str,
+        current_task: Option<String>,
+        now_ms: i64,
+        mode: WriteMode,
+    ) -> Result<()> {
+        let state = (agent.to_owned(), status.to_owned(), current_task, now_ms);
+        let transaction = self.0.writer.transaction_in(mode, state, |db, (agent, status, current_task, now_ms)| {
+            Box::pin(async move {
+                mark_seen(db, agent, *now_ms).await?;
+                db.execute(SET, &params![agent, status, current_task]).await.map(drop)
+            })
+        });
+        transaction.await
+    }
+
+    pub async fn state(self, agent: &str) -> Result<Option<AgentState>> {
+        self.0.readers.one(FIND, &params![agent], read_state).await
+    }
+
+    /// How many there are, and how many of them are not offline and were seen since then.
+    pub async fn count_states(self, seen_since_ms: i64) -> Result<AgentCounts> {
+        let counts = |row: &Row| Ok(AgentCounts { known: row.get(0)?, active: row.get(1)? });
+        self.0.readers.one(COUNT, &params![seen_since_ms], counts).await?.ok_or_else(no_row)
+    }
+
+    /// By name, those after `after`.
+    pub async fn states(self, after: &str, limit: u32) -> Result<Vec<AgentState>> {
+        self.0.readers.all(LIST, &params![after, limit], read_state).await
+    }
+}
+
+fn read_state(row: &Row) -> Result<AgentState> {
+    Ok(AgentState {
+        agent: row.get(0)?,
+        last_seen_ms: row.get(1)?,
+        status: row.get(2)?,
+        current_task: row.get(3)?,
+        capabilities: row.get(4)?,
+        metadata: row.get(5)?,
+    })
+}

@@ -1,0 +1,96 @@
+//! Idempotency keys: a call with a key has its effect once, whatever crashes in between.
+
+use crate::database::Database;
+use crate::sql::params;
+use crate::{Result, StoreError};
+
+/// A key that a call wants for itself.
+#[derive(Debug, Clone)]
+pub struct KeyClaim {
+    /// Keys are private to their principal.
+    pub principal: String,
+    pub key: String,
+    pub target: String,
+    pub args_digest: String,
+    pub now_ms: i64,
+    pub expires_ms: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClaimOutcome {
+    /// The key was free and is now held, durably: run the call.
+    Claimed,
+    /// A call with this key has finished with this outcome.
+    Finished { outcome: String, target: String, args_digest: String },
+    /// A call with this key is running, or was when the server died. It is not run again either way.
+    Running { since_ms: i64, target: String, args_digest: String },
+}
+
+/// What became of the call that holds a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KeyState {
+    Finished {
+        outcome: String,
+    },
+    /// Its call is running, or was when the server died.
+    Running,
+}
+
+// The condition makes an expired key free again without a second statement.
+const CLAIM: &str = "INSERT INTO idempotency (principal, key, target, args_digest, since_ms, expires_ms) \
+     VALUES ($1, $2, $3, $4, $5, $6) \
+     ON CONFLICT (principal, key) DO UPDATE SET target = excluded.target, args_digest = excluded.args_digest, \
+     outcome = NULL, since_ms = excluded.since_ms, expires_ms = excluded.expires_ms \
+     WHERE idempotency.expires_ms <= $5";
+const HOLDER: &str = "SELECT outcome, since_ms, target, args_digest FROM idempotency WHERE principal = $1 AND key = $2";
+const FIND: &str = "SELECT outcome FROM idempotency WHERE principal = $1 AND key = $2 AND expires_ms > $3";
+
+// An outcome is never replaced, and a key whose call has an outcome is never released: a client may have been told
+// that outcome already.
+const FINISH: &str = "UPDATE idempotency SET outcome = $3 WHERE principal = $1 AND key = $2 AND outcome IS NULL";
+const RELEASE: &str = "DELETE FROM idempotency WHERE principal = $1 AND key = $2 AND outcome IS NULL";
+
+/// The idempotency keys of all principals.
+#[derive(Clone, Copy)]
+pub struct Idempotency<'s>(pub(crate) &'s Database);
+
+impl Idempotency<'_> {
+    /// Claims the key, or tells who holds it. An expired key counts as free.
+    pub async fn claim(self, claim: KeyClaim) -> Result<ClaimOutcome> {
+        let transaction = self.0.writer.transaction(claim, |db, claim| {
+            Box::pin(async move {
+                let KeyClaim { principal, key, target, args_digest, now_ms, expires_ms } = claim;
+                let values = params![principal, key, target, args_digest, now_ms, expires_ms];
+                if db.execute(CLAIM, &values).await? > 0 {
+                    return Ok(Some(ClaimOutcome::Claimed));
+                }
+                db.one(HOLDER, &params![principal, key], |row| {
+                    let (since_ms, target, args_digest) = (row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok(match row.get(0)? {
+                        Some(outcome) => ClaimOutcome::Finished { outcome, target, args_digest },
+                        None => ClaimOutcome::Running { since_ms, target, args_digest },
+                    })
+                })
+                .await
+            })
+        });
+        transaction.await?.ok_or_else(|| StoreError::failed("an idempotency key is neither free nor held"))
+    }
+
+    /// The state of a key that is held; it stays as it is.
+    pub async fn find(self, principal: &str, key: &str, now_ms: i64) -> Result<Option<KeyState>> {
+        let state =
+            |outcome: Option<String>| outcome.map_or(KeyState::Running, |outcome| KeyState::Finished { outcome });
+        self.0.readers.one(FIND, &params![principal, key, now_ms], |row| row.get(0).map(state)).await
+    }
+
+    /// Stores the outcome of the call. Resolves once it is on disk.
+    pub async fn finish(self, principal: &str, key: &str, outcome: String) -> Result<()> {
+        self.0.writer.change(FINISH, params![principal, key, outcome]).await.map(drop)
+    }
+
+    /// Frees a key whose call had no effect: it was rejected, or it asked the client a question first.
+    pub async fn release(self, principal: &str, key: &str) -> Result<()> {
+        self.0.writer.change(RELEASE, params![principal, key]).await.map(drop)
+    }
+}

@@ -1,0 +1,36 @@
+//! The storage operations, a file for each topic, written once for both engines.
+//!
+//! An operation is one method with its SQL, and a test in `tests/store`, which runs it on SQLite and on PostgreSQL.
+//! One that changes something hands its statements to [`Writer::transaction`](crate::writer::Writer::transaction) or,
+//! if it is a single statement, to [`Writer::change`](crate::writer::Writer::change). Something expires at its
+//! `expires_ms`, not after it.
+
+mod agents;
+mod audit;
+mod consents;
+mod feed;
+mod idempotency;
+mod nonces;
+mod oauth;
+mod secrets;
+mod sessions;
+mod signing_keys;
+mod sweep;
+
+pub use agents::{
+    Activity, ActivityQuery, AgentCounts, AgentState, Agents, ChangeOutcome, Collaboration, CollaborationQuery, Column,
+    Component, ComponentQuery, Conflict, DetectedConflict, NewActivity, NewCollaboration, NewComponent, NewProposal,
+    Proposal, Registration, Vote,
+};
+pub use audit::AuditLog;
+pub use consents::{
+    Approval, Binding, Consent, ConsentRequest, ConsentState, Consents, Decision, DecisionOutcome, NewConsent,
+};
+pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage, NewFeedPage};
+pub use idempotency::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
+pub use nonces::Nonces;
+pub use oauth::{Client, NewRefreshToken, OAuth, RefreshToken, Rotation};
+pub use secrets::Secrets;
+pub use sessions::{Session, Sessions};
+pub use signing_keys::{SigningKey, SigningKeys};
+pub(crate) use sweep::sweep;

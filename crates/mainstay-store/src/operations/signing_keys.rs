@@ -1,0 +1,79 @@
+//! The keys that access tokens are signed with, the same for every replica.
+
+use std::fmt;
+
+use crate::database::Database;
+use crate::sql::{Row, params};
+use crate::{Result, StoreError};
+
+#[derive(Clone, PartialEq, Eq)]
+pub struct SigningKey {
+    pub id: String,
+    /// The private key.
+    pub pkcs8: Vec<u8>,
+    pub created_ms: i64,
+    /// `None` for the one in use.
+    pub expires_ms: Option<i64>,
+}
+
+/// Without the private key: what can be formatted ends up in a log.
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, pkcs8: _, created_ms, expires_ms } = self;
+        f.debug_struct("SigningKey")
+            .field("id", id)
+            .field("created_ms", created_ms)
+            .field("expires_ms", expires_ms)
+            .finish_non_exhaustive()
+    }
+}
+
+const VALID: &str = "SELECT id, pkcs8, created_ms, expires_ms FROM signing_key \
+     WHERE expires_ms IS NULL OR expires_ms > $1";
+const START: &str = "INSERT INTO signing_key (id, pkcs8, created_ms) SELECT $1, $2, $3 \
+     WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE expires_ms IS NULL)";
+const RETIRE: &str = "UPDATE signing_key SET expires_ms = $1 WHERE expires_ms IS NULL OR expires_ms > $1";
+
+/// The signing keys of the token issuer.
+#[derive(Clone, Copy)]
+pub struct SigningKeys<'s>(pub(crate) &'s Database);
+
+impl SigningKeys<'_> {
+    /// The keys whose signatures are valid, the one in use first.
+    pub async fn valid(self, now_ms: i64) -> Result<Vec<SigningKey>> {
+        let mut keys = self.0.readers.all(VALID, &params![now_ms], read_signing_key).await?;
+        keys.sort_by_key(|key| (key.expires_ms.is_some(), std::cmp::Reverse(key.expires_ms)));
+        Ok(keys)
+    }
+
+    /// Puts a key in use if none is; false if one is. Of many replicas that try at once, one succeeds.
+    pub async fn start(self, key: SigningKey) -> Result<bool> {
+        self.insert(key, None).await
+    }
+
+    /// Puts a key in use; signatures of the one it replaces, and of those before, are valid until `until_ms` at most.
+    pub async fn rotate(self, key: SigningKey, until_ms: i64) -> Result<()> {
+        let inserted = self.insert(key, Some(until_ms)).await?;
+        if inserted { Ok(()) } else { Err(StoreError::failed("a signing key with this id exists already")) }
+    }
+
+    async fn insert(self, key: SigningKey, retire_others_at: Option<i64>) -> Result<bool> {
+        let transaction = self.0.writer.transaction((key, retire_others_at), |db, (key, retire_others_at)| {
+            Box::pin(async move {
+                let known = db.one("SELECT id FROM signing_key WHERE id = $1", &params![key.id], |_| Ok(())).await?;
+                if known.is_some() {
+                    return Ok(false);
+                }
+                if let Some(until_ms) = retire_others_at {
+                    db.execute(RETIRE, &params![until_ms]).await?;
+                }
+                Ok(db.execute(START, &params![key.id, key.pkcs8, key.created_ms]).await? > 0)
+            })
+        });
+        transaction.await
+    }
+}
+
+fn read_signing_key(row: &Row) -> Result<SigningKey> {
+    Ok(SigningKey { id: row.get(0)?, pkcs8: row.get(1)?, created_ms: row.get(2)?, expires_ms: row.get(3)? })
+}
