@@ -1,4 +1,4 @@
-//! `cargo xtask bench NAME`: one benchmark, in release, with the peers it is measured against installed.
+//! `cargo xtask bench NAME`: one benchmark, optimised as shipped binaries are, with its peers installed.
 
 use std::process::ExitCode;
 
@@ -10,47 +10,64 @@ use crate::tools::{Tool, Tools};
 
 /// Where a benchmark finds its peers: `bin/node`, `npm/node_modules` and `cargo/bin` under it.
 const VARIABLE: &str = "BENCH_TOOLS";
+/// The option of every benchmark that leaves out the peers; then nothing needs to be installed for them.
+const SKIP_PEERS: &str = "--skip-peers";
+/// Figures are taken from the build that people get.
+const PROFILE: [&str; 2] = ["--profile", "dist"];
 
 /// The sandbox's own benchmark, whose figures are shown beside those of the whole server.
 const SANDBOX: &str = "mainstay-sandbox";
 const SPAWN_RATE: &str = "spawn_rate";
 
-/// What a benchmark is measured against.
-fn peers(name: &str) -> &'static [Tool] {
-    match name {
-        "context" => &[Tool::ContextCli, Tool::McpContextServer],
-        "spine" => &[Tool::Node, Tool::ServerEverything],
-        "workspace" => &[Tool::Node, Tool::ServerFilesystem, Tool::Ripgrep],
-        _ => &[],
-    }
+/// A subcommand of the package `bench`.
+struct Benchmark {
+    name: &'static str,
+    about: &'static str,
+    /// What it is measured against.
+    peers: &'static [Tool],
 }
 
+const BENCHMARKS: &[Benchmark] = &[
+    Benchmark {
+        name: "protocol",
+        about: "what every call goes through, over HTTP and stdio",
+        peers: &[Tool::Node, Tool::ServerEverything],
+    },
+    Benchmark {
+        name: "workspace",
+        about: "the tools for files and commands",
+        peers: &[Tool::Node, Tool::ServerFilesystem, Tool::Ripgrep],
+    },
+    Benchmark { name: "agents", about: "what logging costs as the store grows", peers: &[] },
+    Benchmark { name: "context", about: "caches of documents", peers: &[Tool::ContextCli, Tool::McpContextServer] },
+];
+
 pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode> {
-    let known = benchmarks(project);
-    let Some((name, rest)) = arguments.split_first() else {
-        bail!("which benchmark? There {}", listed(&known));
-    };
+    let known = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>().join(", ");
+    let Some((name, rest)) = arguments.split_first() else { bail!("give the name of a benchmark: {known}") };
     if name == "--list" {
-        for name in known {
-            println!("{name}");
+        for Benchmark { name, about, .. } in BENCHMARKS {
+            println!("{name:<12} {about}");
         }
         return Ok(ExitCode::SUCCESS);
     }
-    if !known.contains(name) {
-        bail!("there is no benchmark {name:?}; there {}", listed(&known));
-    }
+    let Some(benchmark) = BENCHMARKS.iter().find(|benchmark| benchmark.name == name) else {
+        bail!("unknown benchmark {name:?}; there are: {known}");
+    };
     let tools = Tools::new(&project.target);
-    tools.set_up(peers(name))?;
-    // The product by itself, with no features but its own; then all of the benchmark, its peers too.
-    let package = format!("bench-{name}");
-    process::run(project.cargo().args(["build", "--release", "--package", "mainstay"]))?;
-    process::run(project.cargo().args(["build", "--release", "--package", &package]))?;
+    if !rest.iter().any(|argument| argument == SKIP_PEERS) {
+        tools.set_up(benchmark.peers)?;
+    }
+    // The product by itself, with no features but its own; then the benchmark with its peers.
+    let build = |more: &[&str]| process::run(project.cargo().arg("build").args(PROFILE).args(more));
+    build(&["--package", "mainstay"])?;
+    build(&["--package", "bench"])?;
     if name == "workspace" && has_example(project, SANDBOX, SPAWN_RATE) {
-        process::run(project.cargo().args(["build", "--release", "--package", SANDBOX, "--example", SPAWN_RATE]))?;
+        build(&["--package", SANDBOX, "--example", SPAWN_RATE])?;
     }
     let mut command = project.cargo();
     command.env(VARIABLE, tools.directory());
-    command.args(["run", "--release", "--package", &package, "--bin", &package, "--"]).args(rest);
+    command.arg("run").args(PROFILE).args(["--package", "bench", "--bin", "bench", "--", name]).args(rest);
     process::run(&mut command)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -61,17 +78,4 @@ fn has_example(project: &Project, package: &str, example: &str) -> bool {
         .filter(|found| found["name"] == package)
         .flat_map(|found| found["targets"].as_array().into_iter().flatten());
     targets.any(|target| target["name"] == example && target["kind"][0] == "example")
-}
-
-/// The packages `bench-NAME` of the workspace, by NAME.
-fn benchmarks(project: &Project) -> Vec<String> {
-    let packages = project.metadata["packages"].as_array().into_iter().flatten();
-    let names = packages.filter_map(|package| package["name"].as_str()?.strip_prefix("bench-"));
-    let mut names: Vec<String> = names.map(ToOwned::to_owned).collect();
-    names.sort();
-    names
-}
-
-fn listed(names: &[String]) -> String {
-    if names.is_empty() { "are none yet".to_owned() } else { format!("are: {}", names.join(", ")) }
 }

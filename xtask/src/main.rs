@@ -1,19 +1,22 @@
-//! The work around the house: `cargo xtask test`, `cargo xtask bench NAME` and `cargo xtask soak NAME`.
+//! The project's own commands: `cargo xtask test`, `bench`, `soak` and `lines`.
 //!
 //! Each command sets up what it needs by itself; see `tools.rs` for what is installed, and where.
 #![expect(clippy::print_stdout, reason = "a driver talks to the person who started it; no protocol is on its stdout")]
 #![expect(clippy::disallowed_methods, reason = "a driver's work is to start other programs")]
 
+#[cfg(test)]
+mod architecture_test;
 mod bench;
 mod conformance;
 mod documents;
 #[cfg(test)]
-mod house;
+mod module_cycles;
 mod postgres;
 mod process;
 mod project;
 mod scratch;
 mod soak;
+mod source_lines;
 mod steps;
 mod tools;
 
@@ -27,10 +30,11 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test [STEP…] [--keep-going]   run every test, or only the steps named; stops at the first failure
-  test --list                   name the steps, in the order they run
-  bench NAME [ARGUMENT…]        run the benchmark in benches/NAME, in release
-  bench --list                  name the benchmarks
-  soak files                    race a million reads and writes against an attacker who swaps directories, in release
+  test --list                   list the steps, in the order they run
+  bench NAME [ARGUMENT…]        run a benchmark against its peers, optimised as shipped binaries are
+  bench --list                  list the benchmarks
+  soak NAME                     run one test for long, optimised: files or agents
+  lines                         count the product's lines of code, comments and tests
 ";
 
 fn main() -> ExitCode {
@@ -52,11 +56,12 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
     match command {
         "test" => steps::test(rest),
         "bench" => bench::bench(&Project::find()?, rest),
+        "lines" => source_lines::print(&Project::find()?),
         "soak" => soak::soak(&Project::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");
             Ok(ExitCode::SUCCESS)
         }
-        other => bail!("there is no command {other:?}\n\n{USAGE}"),
+        other => bail!("unknown command {other:?}\n\n{USAGE}"),
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask soak NAME`: a test that looks for a needle in a haystack, at length and optimised.
+//! `cargo xtask soak NAME`: a test for rare races, run for long and optimised.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ struct Soak {
     package: &'static str,
     test: &'static str,
     filter: &'static str,
-    /// What makes the test long; without it, it is as long as a test run has time for.
+    /// The environment variable that sets the length; without it the test is as short as a test run needs.
     variable: &'static str,
     usual: &'static str,
 }
@@ -38,14 +38,12 @@ const SOAKS: [Soak; 2] = [
 
 pub(crate) fn soak(project: &Project, arguments: &[String]) -> Result<ExitCode> {
     let known = SOAKS.map(|soak| soak.name).join(", ");
-    let [name] = arguments else { bail!("give the name of one soak; there are: {known}") };
+    let [name] = arguments else { bail!("give the name of one soak test; there are: {known}") };
     let Some(soak) = SOAKS.iter().find(|soak| soak.name == name) else {
-        bail!("there is no soak {name:?}; there are: {known}");
+        bail!("unknown soak test {name:?}; there are: {known}");
     };
     let mut command = project.cargo();
     command.env(soak.variable, std::env::var(soak.variable).unwrap_or_else(|_| soak.usual.to_owned()));
-    // Optimised as the product is, but for what takes long to link and matters little here.
-    command.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     command.args(["test", "--release", "--package", soak.package, "--test", soak.test]);
     command.args([soak.filter, "--", "--nocapture"]);
     process::run(&mut command)?;

@@ -23,7 +23,12 @@ struct Step {
 /// The cheap steps come first, and each builds on what those before it compiled.
 const STEPS: &[Step] = &[
     Step { name: "fmt", about: "the code is formatted", tools: &[], run: fmt },
-    Step { name: "house", about: "crates see only what they may", tools: &[], run: house },
+    Step {
+        name: "architecture",
+        about: "layers, module cycles, sizes of files and folders, comments",
+        tools: &[],
+        run: architecture,
+    },
     Step { name: "clippy", about: "no lint is broken", tools: &[], run: clippy },
     Step {
         name: "unit",
@@ -67,14 +72,14 @@ pub(crate) fn test(arguments: &[String]) -> Result<ExitCode> {
         match argument.as_str() {
             "--list" => {
                 for step in STEPS {
-                    println!("{:<12} {}", step.name, step.about);
+                    println!("{:<14} {}", step.name, step.about);
                 }
                 return Ok(ExitCode::SUCCESS);
             }
             "--keep-going" => keep_going = true,
             name => match STEPS.iter().find(|step| step.name == name) {
                 Some(step) => chosen.push(step.name),
-                None => bail!("there is no step {name:?}; `cargo xtask test --list` names them"),
+                None => bail!("unknown step {name:?}; `cargo xtask test --list` lists them"),
             },
         }
     }
@@ -128,12 +133,12 @@ fn timed(name: &str, about: &str, run: impl FnOnce() -> Result<()>) -> Outcome {
 
 /// Prints the table; its last line stands alone: `N passed, N failed`.
 fn summarise(table: &[(&str, Outcome)]) -> ExitCode {
-    println!("\n{:<12} {:>8}  result", "step", "seconds");
+    println!("\n{:<14} {:>8}  result", "step", "seconds");
     for (name, outcome) in table {
         match outcome {
-            Outcome::Passed(time) => println!("{name:<12} {:>8.1}  passed", time.as_secs_f64()),
-            Outcome::Failed(time) => println!("{name:<12} {:>8.1}  FAILED", time.as_secs_f64()),
-            Outcome::NotRun => println!("{name:<12} {:>8}  not run", "-"),
+            Outcome::Passed(time) => println!("{name:<14} {:>8.1}  passed", time.as_secs_f64()),
+            Outcome::Failed(time) => println!("{name:<14} {:>8.1}  FAILED", time.as_secs_f64()),
+            Outcome::NotRun => println!("{name:<14} {:>8}  not run", "-"),
         }
     }
     let passed = table.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Passed(_))).count();
@@ -164,8 +169,8 @@ fn fmt(run: &Run) -> Result<()> {
     process::run(run.project.cargo().args(["fmt", "--all", "--check"]))
 }
 
-fn house(run: &Run) -> Result<()> {
-    process::run(run.project.cargo().args(["test", "--quiet", "--package", "xtask", "house"]))
+fn architecture(run: &Run) -> Result<()> {
+    process::run(run.project.cargo().args(["test", "--quiet", "--package", "xtask", "architecture_test"]))
 }
 
 fn clippy(run: &Run) -> Result<()> {
