@@ -6,6 +6,8 @@ mod exec;
 mod files;
 mod progress;
 mod server;
+#[cfg(test)]
+mod testing;
 mod watch;
 
 use std::path::PathBuf;
@@ -20,7 +22,7 @@ use serde_json::Value;
 
 pub use agents::AgentsSettings;
 pub use context::ContextSettings;
-pub use watch::Watch;
+pub use watch::ResourceWatcher;
 
 /// What the families are built from.
 #[derive(Debug, Clone)]
@@ -36,8 +38,8 @@ pub struct Setup {
     pub store: Store,
     /// The description of the server's HTTP interface, once it is known.
     pub openapi: Arc<OnceLock<Value>>,
-    /// What is watched as resources; whoever builds the families runs it.
-    pub watch: Watch,
+    /// Resources that are watched for changes. The program runs it once the families are built.
+    pub watcher: ResourceWatcher,
     pub started: Instant,
 }
 
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     async fn all() -> Vec<Family> {
-        families(&agents::setup().await, &[]).unwrap()
+        families(&testing::setup().await, &[]).unwrap()
     }
 
     #[tokio::test]
@@ -95,7 +97,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_family_that_is_not_there_is_refused_by_name() {
-        let refused = families(&agents::setup().await, &["fils".to_owned()]).err().unwrap();
+        let refused = families(&testing::setup().await, &["fils".to_owned()]).err().unwrap();
         assert!(refused.public.contains("fils") && refused.public.contains("server"));
     }
 }

@@ -11,7 +11,7 @@ use mainstay_sandbox::exec::{Network, SandboxMode};
 use mainstay_sandbox::{Guard, Workspace};
 use mainstay_server::About;
 use mainstay_store::{Store, StoreOptions};
-use mainstay_tools::{Setup, Watch};
+use mainstay_tools::{ResourceWatcher, Setup};
 
 use crate::{Config, MoreFamilies};
 
@@ -82,7 +82,7 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     if config.context.cache_root.is_none() {
         make_private_dir(&config.cache_root()?)?;
     }
-    let watch = Watch::new(&workspace);
+    let watcher = ResourceWatcher::new(&workspace);
     let setup = Setup {
         version: VERSION,
         workspace,
@@ -93,7 +93,7 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
         caches: config.cache_root()?,
         store: store.clone(),
         openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION))),
-        watch: watch.clone(),
+        watcher: watcher.clone(),
         started: Instant::now(),
     };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
@@ -103,7 +103,7 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     registry.disable(&config.disabled_tools)?;
     let engine = Engine::new(engine_settings(config), registry, store, Arc::new(SystemClock))?;
     let events = engine.events().clone();
-    tokio::spawn(watch.run(move |event| events.publish(event)));
+    tokio::spawn(watcher.run(move |event| events.publish(event)));
     Ok(engine)
 }
 

@@ -1,55 +1,48 @@
-//! `agents_activities`: what the team has been doing.
+//! `agents_activities`: list logged activities.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Activity, ActivityQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Desk;
-use super::types::dry_run::value;
-use super::types::enums::{Category, Stage, stored};
-use super::types::pagination;
+use super::types::{ActivityCategory, ActivityStatus, PageArgs, stored_json, wire_name};
+use super::{AgentTools, spec};
 
-pub(crate) struct Activities(pub(super) Desk);
+pub(crate) struct Activities(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Only this agent's.
+    /// Only activities of this agent.
     #[serde(default)]
     agent: Option<String>,
-    /// Only those of this category.
+    /// Only activities of this category.
     #[serde(default)]
-    category: Option<Category>,
-    /// Only those with this status.
+    category: Option<ActivityCategory>,
+    /// Only activities with this status.
     #[serde(default)]
-    status: Option<Stage>,
-    /// Only those with a higher number: what came since then.
+    status: Option<ActivityStatus>,
+    /// Only activities with a higher id: those logged since.
     #[serde(default)]
     since_id: Option<i64>,
-    /// Only those with a lower number.
+    /// Only activities with a lower id.
     #[serde(default)]
     before_id: Option<i64>,
-    /// Also count all that fit, on every page; this takes longer the more there are.
+    /// Also return the total number of matching activities; slower the more there are.
     #[serde(default)]
     count: bool,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Newest first.
     activities: Vec<Entry>,
-    /// How many fit altogether, if that was asked for.
+    /// Number of matching activities on all pages, if count was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<i64>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -69,17 +62,19 @@ impl TryFrom<Activity> for Entry {
     type Error = mainstay_core::Error;
 
     fn try_from(row: Activity) -> Result<Self> {
-        let details = row.details.as_deref().map(value).transpose()?;
+        let details = row.details.as_deref().map(stored_json).transpose()?;
         let Activity { id, agent, at_ms, activity, category, status, .. } = row;
         Ok(Self { id, agent, timestamp: iso8601(at_ms), activity, category, status, details })
     }
 }
 
 impl Activities {
+    /// Without filters the total comes from the cached count; counting a million rows takes the store too long for
+    /// clients that ask every second.
     async fn count(&self, query: &ActivityQuery, context: &Context) -> Result<i64> {
-        let every = ActivityQuery { limit: query.limit, ..ActivityQuery::default() };
-        if *query == every {
-            return self.0.tally.total(self.0.agents(), context.clock.now_ms()).await;
+        let unfiltered = ActivityQuery { limit: query.limit, ..ActivityQuery::default() };
+        if *query == unfiltered {
+            return self.0.activity_count.total(self.0.agents(), context.clock.now_ms()).await;
         }
         Ok(self.0.agents().count_activities(query.clone()).await?)
     }
@@ -87,31 +82,30 @@ impl Activities {
 
 impl Tool for Activities {
     const SPEC: Spec = Spec {
-        title: "Activities",
-        description: "Lists the activities that agents have logged, newest first, by agent, category or status. Give \
-                      the highest id you know as since_id to see only what is new.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "activities", Effect::Reads)
+        title: "List Activities",
+        description: "List the activities that agents have logged, newest first, by agent, category or status. Give \
+                      the highest id you know as since_id to get only what is new.",
+        ..spec("activities", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let cursor = pagination::before(args.cursor.as_deref())?;
+        let cursor = args.page.before()?;
         let mut query = ActivityQuery {
             agent: args.agent,
-            category: args.category.map(stored),
-            status: args.status.map(stored),
+            category: args.category.map(wire_name),
+            status: args.status.map(wire_name),
             after: args.since_id,
             before: args.before_id,
-            limit: pagination::fetched(args.limit),
+            limit: args.page.fetch_limit(),
         };
+        // Before the cursor narrows the query: the total is that of all pages.
         let total = if args.count { Some(self.count(&query, context).await?) } else { None };
         query.before = cursor.into_iter().chain(query.before).min();
         let rows = self.0.agents().activities(query).await?;
         let size = |row: &Activity| row.activity.len() + row.details.as_ref().map_or(0, String::len) + 200;
-        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
         let activities = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { activities, total, next_cursor })
     }
@@ -119,11 +113,11 @@ impl Tool for Activities {
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use serde_json::{Value, json};
 
     #[tokio::test]
-    async fn pages_follow_each_other_and_end() {
+    async fn pages_cover_all_rows_and_end() {
         let team = Team::new().await;
         for nth in 0..5 {
             let args = json!({"agent": "ann", "activity": nth.to_string(), "category": "task", "status": "failed"});

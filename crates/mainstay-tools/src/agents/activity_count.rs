@@ -1,55 +1,54 @@
-//! How many activities there are, without counting a million of them each time somebody asks.
+//! A cached count of all activities, so that clients can ask for it every second without a scan of a million rows.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mainstay_core::Result;
 use mainstay_store::{ActivityQuery, Agents};
 
-/// How long a count is built upon. Replicas number their rows at once, so one may appear below the last that was
-/// counted; after this time it is in the count, too.
-const LIFE_MS: i64 = 60_000;
+/// How long a count is extended before it is taken anew. Replicas on one PostgreSQL insert concurrently, so a row may
+/// become visible below the highest id that was counted; after this time it is counted, too.
+const MAX_AGE_MS: i64 = 60_000;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Tally(Arc<Mutex<Option<Counted>>>);
+pub(crate) struct ActivityCount(Arc<Mutex<Option<CachedCount>>>);
 
 #[derive(Debug, Clone, Copy)]
-struct Counted {
-    /// The newest that was counted.
+struct CachedCount {
+    /// The highest id that was counted.
     newest: i64,
     rows: i64,
-    since_ms: i64,
+    /// When all rows were last counted.
+    counted_ms: i64,
 }
 
-impl Tally {
+impl ActivityCount {
+    /// The number of activities. Usually counts only the rows that are newer than the cached count.
     pub(crate) async fn total(&self, agents: Agents<'_>, now_ms: i64) -> Result<i64> {
-        let known = *self.counted();
-        let known = known.filter(|known| (0..LIFE_MS).contains(&now_ms.saturating_sub(known.since_ms)));
-        let Some(newest) = agents.activities(one(None)).await?.first().map(|row| row.id) else { return Ok(0) };
-        // Activities go all at once or not at all, and no number is given twice: while the one that was counted last is
-        // there, so are the others.
-        let counted = match known {
-            Some(known) if is_there(agents, known.newest).await? => {
-                let rows = known.rows + count(agents, Some(known.newest), newest).await?;
-                Counted { newest: newest.max(known.newest), rows, ..known }
+        let cached = *self.cached();
+        let cached = cached.filter(|cached| (0..MAX_AGE_MS).contains(&now_ms.saturating_sub(cached.counted_ms)));
+        let Some(newest) = newest_id(agents, None).await? else { return Ok(0) };
+        let count = match cached {
+            // Activities are only ever deleted all at once and ids are not used again: while the newest counted row
+            // exists, so do the others.
+            Some(cached) if newest_id(agents, cached.newest.checked_add(1)).await? == Some(cached.newest) => {
+                let rows = cached.rows + count(agents, Some(cached.newest), newest).await?;
+                CachedCount { newest: newest.max(cached.newest), rows, ..cached }
             }
-            Some(_) | None => Counted { newest, rows: count(agents, None, newest).await?, since_ms: now_ms },
+            Some(_) | None => CachedCount { newest, rows: count(agents, None, newest).await?, counted_ms: now_ms },
         };
-        *self.counted() = Some(counted);
-        Ok(counted.rows)
+        *self.cached() = Some(count);
+        Ok(count.rows)
     }
 
-    fn counted(&self) -> MutexGuard<'_, Option<Counted>> {
+    fn cached(&self) -> MutexGuard<'_, Option<CachedCount>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn one(before: Option<i64>) -> ActivityQuery {
-    ActivityQuery { before, limit: 1, ..ActivityQuery::default() }
-}
-
-async fn is_there(agents: Agents<'_>, id: i64) -> Result<bool> {
-    let found = agents.activities(one(id.checked_add(1))).await?;
-    Ok(found.first().is_some_and(|row| row.id == id))
+/// The highest id below `before`, or of all.
+async fn newest_id(agents: Agents<'_>, before: Option<i64>) -> Result<Option<i64>> {
+    let newest = agents.activities(ActivityQuery { before, limit: 1, ..ActivityQuery::default() }).await?;
+    Ok(newest.first().map(|row| row.id))
 }
 
 async fn count(agents: Agents<'_>, after: Option<i64>, until: i64) -> Result<i64> {
@@ -59,16 +58,16 @@ async fn count(agents: Agents<'_>, after: Option<i64>, until: i64) -> Result<i64
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Team;
     use super::*;
-    use crate::agents::testing::Team;
     use mainstay_store::WriteMode;
     use serde_json::json;
 
     #[tokio::test]
-    async fn what_was_counted_is_built_upon_until_it_is_old_or_deleted() {
+    async fn cached_count_is_extended_until_it_is_old_or_the_data_is_deleted() {
         let team = Team::new().await;
-        let (desk, tally) = (team.desk(), Tally::default());
-        let total = async |now_ms| tally.total(desk.agents(), now_ms).await.unwrap();
+        let (tools, activity_count) = (team.tools(), ActivityCount::default());
+        let total = async |now_ms| activity_count.total(tools.agents(), now_ms).await.unwrap();
         let log = async || {
             drop(team.call("log_activity", json!({"agent": "a", "activity": "x", "category": "task"})).await.unwrap())
         };
@@ -76,16 +75,16 @@ mod tests {
         log().await;
         log().await;
         assert_eq!(total(0).await, 2);
-        // Only what is new is counted: a count that is off by ten stays so.
-        let wrong = |counted: &mut Option<Counted>| counted.iter_mut().for_each(|counted| counted.rows += 10);
-        wrong(&mut tally.counted());
+        // Only new rows are counted: a cached count that is off by ten stays off by ten.
+        let falsify = |cached: &mut Option<CachedCount>| cached.iter_mut().for_each(|cached| cached.rows += 10);
+        falsify(&mut activity_count.cached());
         log().await;
-        assert_eq!((total(1).await, total(LIFE_MS - 1).await), (13, 13));
-        assert_eq!(total(LIFE_MS).await, 3, "it is old");
-        wrong(&mut tally.counted());
-        desk.agents().delete_all(WriteMode::Commit).await.unwrap();
-        assert_eq!(total(LIFE_MS).await, 0);
+        assert_eq!((total(1).await, total(MAX_AGE_MS - 1).await), (13, 13));
+        assert_eq!(total(MAX_AGE_MS).await, 3, "the cached count is too old");
+        falsify(&mut activity_count.cached());
+        tools.agents().delete_all(WriteMode::Commit).await.unwrap();
+        assert_eq!(total(MAX_AGE_MS).await, 0);
         log().await;
-        assert_eq!(total(LIFE_MS).await, 1, "what was counted is gone");
+        assert_eq!(total(MAX_AGE_MS).await, 1, "the counted rows are gone");
     }
 }

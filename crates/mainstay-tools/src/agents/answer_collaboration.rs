@@ -1,29 +1,28 @@
-//! `agents_answer_collaboration`: yes, no, or done.
+//! `agents_answer_collaboration`: accept, decline or complete a collaboration request.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_store::{ChangeOutcome, Collaboration};
+use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
+use mainstay_store::Collaboration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
 use super::collaborations::Entry;
-use super::types::dry_run::{Answer, intent};
-use super::types::validation;
+use super::types::{WriteReply, updated_row, validation, write_mode};
+use super::{AgentTools, spec};
 
-pub(crate) struct AnswerCollaboration(pub(super) Desk);
+pub(crate) struct AnswerCollaboration(pub(super) AgentTools);
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Says {
+enum Answer {
     Accept,
     Decline,
     Complete,
 }
 
-impl Says {
-    /// The state that follows.
-    const fn state(self) -> &'static str {
+impl Answer {
+    /// The status that the request has afterwards.
+    const fn status(self) -> &'static str {
         match self {
             Self::Accept => "accepted",
             Self::Decline => "declined",
@@ -34,15 +33,16 @@ impl Says {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The request's number, from agents_collaborations.
+    /// Id of the request, from agents_collaborations.
     id: i64,
-    /// Who answers: the agent that was asked.
+    /// Name of the agent that answers: the one that was asked.
     agent: String,
-    answer: Says,
-    /// A word with it; without one an earlier note stays.
+    /// What the agent decides.
+    answer: Answer,
+    /// Note on the answer; left out, an earlier note stays.
     #[serde(default)]
     note: Option<String>,
-    /// Change nothing; say what would be changed.
+    /// Change nothing; report what would be changed.
     #[serde(default)]
     dry_run: bool,
 }
@@ -50,38 +50,29 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// The request as it is now.
+    /// The request after the change.
     collaboration: Entry,
 }
 
 impl Tool for AnswerCollaboration {
     const SPEC: Spec = Spec {
         title: "Answer Collaboration",
-        description: "Accepts, declines or completes a request for collaboration, as the agent it was made to. What \
-                      is accepted can be completed or declined later; what is declined or completed stays so.",
-        pace: Pace::Instant,
+        description: "Accept, decline or complete a collaboration request, as the agent that was asked. An accepted \
+                      request can be completed or declined later; declined and completed are final.",
         dry_run: true,
-        tags: &["agents"],
-        ..Spec::new("agents", "answer_collaboration", Effect::Writes)
+        ..spec("answer_collaboration", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agent = validation::name("agent", args.agent)?;
-        let note = validation::maybe_text("note", args.note)?;
-        let (id, state, intent) = (args.id, args.answer.state(), intent(args.dry_run));
-        match self.0.agents().answer(id, &agent, state, note, context.clock.now_ms(), intent).await? {
-            ChangeOutcome::Done(now) => Ok(Answer::new(
-                intent,
-                || format!("set request {id} to {state}"),
-                || Output { success: true, collaboration: now.clone().into() },
-            )),
-            ChangeOutcome::Rejected(as_it_is) => Err(refusal(&as_it_is, &agent)),
-            ChangeOutcome::NotFound => {
-                Err(Error::not_found(format!("There is no request {id}; agents_collaborations lists those there are.")))
-            }
-        }
+        let note = validation::optional_text("note", args.note)?;
+        let (id, status, write_mode) = (args.id, args.answer.status(), write_mode(args.dry_run));
+        let changed = self.0.agents().answer(id, &agent, status, note, context.clock.now_ms(), write_mode).await?;
+        let row = updated_row(changed, ("request", id), "agents_collaborations", |row| refusal(&row, &agent))?;
+        let done = Output { success: true, collaboration: row.into() };
+        Ok(WriteReply::new(args.dry_run, || format!("set request {id} to {status}"), done))
     }
 }
 
@@ -90,17 +81,17 @@ fn refusal(request: &Collaboration, agent: &str) -> Error {
     if to_agent != agent {
         return Error::denied(format!("Request {id} was made to {to_agent:?}; {agent:?} cannot answer it."));
     }
-    Error::new(Kind::Conflict, format!("Request {id} is {status} already."))
+    Error::new(Kind::Conflict, format!("Request {id} is already {status}."))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 
     #[tokio::test]
-    async fn only_the_one_who_was_asked_answers_and_an_end_is_an_end() {
+    async fn only_the_asked_agent_can_answer_and_final_states_stay() {
         let team = Team::new().await;
         let asked = json!({"from_agent": "ann", "to_agent": "bob", "task": "Review", "priority": "high"});
         let id = team.call("request_collaboration", asked).await.unwrap()["request_id"].clone();
@@ -109,8 +100,8 @@ mod tests {
             team.call("agents_answer_collaboration", args).await
         };
         assert_eq!(answer("ann", "accept", false).await.unwrap_err().kind, Kind::Denied);
-        let told = answer("bob", "accept", true).await.unwrap();
-        assert_eq!(told["message"], format!("Would set request {id} to accepted"));
+        let reply = answer("bob", "accept", true).await.unwrap();
+        assert_eq!(reply["message"], format!("Would set request {id} to accepted"));
         let pending = async || team.call("agents_collaborations", json!({"status": "pending"})).await.unwrap();
         assert_eq!(pending().await["collaborations"].as_array().unwrap().len(), 1);
         let accepted = answer("bob", "accept", false).await.unwrap();

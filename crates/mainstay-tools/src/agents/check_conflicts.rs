@@ -1,27 +1,29 @@
-//! `check_conflicts`: do agents get in each other's way?
+//! `agents_check_conflicts`: find agents that work on the same thing.
 
 use std::collections::BTreeSet;
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Spelling, Tool};
 use mainstay_store::DetectedConflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::types::dry_run::{Answer, intent};
-use super::types::validation;
-use super::{Desk, conflict_detection};
+use super::types::{WriteReply, validation, write_mode};
+use super::{AgentTools, conflict_detection, spec};
 
-const MOST_AGENTS: usize = 50;
-const MOST_CONFLICTS: usize = 1000;
+/// Each agent costs up to 25 queries of activities.
+const MAX_AGENTS: usize = 50;
 
-pub(crate) struct CheckConflicts(pub(super) Desk);
+/// What one call stores in one transaction, and returns in one reply.
+const MAX_CONFLICTS: usize = 1000;
+
+pub(crate) struct CheckConflicts(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The agents to compare, by name.
+    /// Names of the agents to compare.
     #[schemars(length(min = 2))]
     agents: Vec<String>,
-    /// Store nothing; say what was found.
+    /// Store nothing; report what was found.
     #[serde(default)]
     dry_run: bool,
 }
@@ -37,7 +39,7 @@ pub(crate) struct Output {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Entry {
-    /// What is in dispute: a component, a route, a table or a file.
+    /// Name of the component, route, table or file.
     component: String,
     /// component, route, schema or file.
     kind: String,
@@ -47,8 +49,8 @@ struct Entry {
 }
 
 impl From<DetectedConflict> for Entry {
-    fn from(dispute: DetectedConflict) -> Self {
-        let DetectedConflict { component, kind, severity, agents } = dispute;
+    fn from(conflict: DetectedConflict) -> Self {
+        let DetectedConflict { component, kind, severity, agents } = conflict;
         Self { component, kind, severity, agents }
     }
 }
@@ -56,64 +58,55 @@ impl From<DetectedConflict> for Entry {
 impl Tool for CheckConflicts {
     const SPEC: Spec = Spec {
         title: "Check Conflicts",
-        description: "Check for conflicts between agents. Compared are their activities under way (neither completed \
-                      nor failed, of the last 24 hours), the components they own and their current tasks: two on one \
-                      component or on one route (medium), two changes of one table (high), a change of a table against \
-                      its removal or an edit of a file against its deletion (critical). What an activity touches is read \
-                      from its details: component(s), route(s), table(s) and file(s) with an operation. What is found \
-                      is kept in agents_conflicts.",
-        pace: Pace::Instant,
+        description: "Check for conflicts between agents. Compares their unfinished activities of the last 24 hours, the \
+                      components they own and their current tasks: two on one component or one route (medium), two \
+                      changes of one table (high), a change of a table against its removal or an edit of a file against \
+                      its deletion (critical). What an activity works on is read from its details: component(s), \
+                      route(s), table(s) and file(s) with an operation. The result is stored for agents_conflicts.",
         dry_run: true,
         idempotent: true,
-        tags: &["agents"],
         spellings: &[Spelling { dialect: "agents", name: "check_conflicts" }],
-        ..Spec::new("agents", "check_conflicts", Effect::Writes)
+        ..spec("check_conflicts", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agents =
             args.agents.into_iter().map(|agent| validation::name("agents", agent)).collect::<Result<BTreeSet<_>>>()?;
-        if !(2..=MOST_AGENTS).contains(&agents.len()) {
-            let told = format!("agents names {} different agents; compare 2 to {MOST_AGENTS}.", agents.len());
-            return Err(Error::field("agents", told));
+        if !(2..=MAX_AGENTS).contains(&agents.len()) {
+            let message = format!("agents names {} different agents; compare 2 to {MAX_AGENTS}.", agents.len());
+            return Err(Error::field("agents", message));
         }
-        let (intent, now_ms) = (intent(args.dry_run), context.clock.now_ms());
+        let now_ms = context.clock.now_ms();
         let found = conflict_detection::find(&self.0, &agents, now_ms).await?;
-        if found.len() > MOST_CONFLICTS {
-            let told = format!("There are {} conflicts; compare fewer agents at once.", found.len());
-            return Err(Error::new(Kind::TooLarge, told));
+        let count = found.len();
+        if count > MAX_CONFLICTS {
+            let message = format!("There are {count} conflicts; compare fewer agents at once.");
+            return Err(Error::new(Kind::TooLarge, message));
         }
-        let fresh =
-            if found.is_empty() { 0 } else { self.0.agents().add_conflicts(found.clone(), now_ms, intent).await? };
-        Ok(Answer::new(
-            intent,
-            || format!("report {} and store {fresh} of them{}", counted(found.len()), named(&found)),
-            || Output {
-                success: true,
-                conflicts: !found.is_empty(),
-                count: found.len(),
-                list: found.iter().cloned().map(Entry::from).collect(),
-            },
-        ))
+        let new = if found.is_empty() {
+            0
+        } else {
+            self.0.agents().add_conflicts(found.clone(), now_ms, write_mode(args.dry_run)).await?
+        };
+        let would = || {
+            let noun = if count == 1 { "conflict" } else { "conflicts" };
+            format!("report {count} {noun} and store {new} of them{}", summary(&found))
+        };
+        let list = found.iter().cloned().map(Entry::from).collect();
+        let done = Output { success: true, conflicts: count > 0, count, list };
+        Ok(WriteReply::new(args.dry_run, would, done))
     }
 }
 
-fn counted(conflicts: usize) -> String {
-    if conflicts == 1 { "1 conflict".into() } else { format!("{conflicts} conflicts") }
-}
-
-/// A rehearsal has only its message to say what was found; the first few do.
-fn named(found: &[DetectedConflict]) -> String {
+/// The first few conflicts, for the reply of a dry run: it has nothing but its message.
+fn summary(found: &[DetectedConflict]) -> String {
     const SHOWN: usize = 10;
-    let shown: Vec<String> = found
-        .iter()
-        .take(SHOWN)
-        .map(|dispute| {
-            format!("{} {} ({}: {})", dispute.kind, dispute.component, dispute.severity, dispute.agents.join(", "))
-        })
-        .collect();
+    let describe = |conflict: &DetectedConflict| {
+        format!("{} {} ({}: {})", conflict.kind, conflict.component, conflict.severity, conflict.agents.join(", "))
+    };
+    let shown: Vec<String> = found.iter().take(SHOWN).map(describe).collect();
     match shown.as_slice() {
         [] => String::new(),
         shown if found.len() > SHOWN => format!(": {}; …", shown.join("; ")),
@@ -123,7 +116,7 @@ fn named(found: &[DetectedConflict]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use mainstay_core::Kind;
     use serde_json::{Value, json};
 
@@ -140,7 +133,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_of_the_four_kinds_is_found_with_its_severity() {
+    async fn each_kind_of_conflict_is_found_with_its_severity() {
         for (ann, bob, expected) in [
             (json!({"component": "api"}), json!({"components": ["web", "api"]}), Some(("api", "component", "medium"))),
             (json!({"component": "api"}), json!({"component": "web"}), None),
@@ -167,8 +160,8 @@ mod tests {
             (json!({"file": "a", "operation": "move"}), json!({"file": "a", "operation": "delete"}), None),
         ] {
             let team = Team::new().await;
-            team.touches("ann", ann.clone()).await;
-            team.touches("bob", bob.clone()).await;
+            team.start_activity("ann", ann.clone()).await;
+            team.start_activity("bob", bob.clone()).await;
             let expected: Vec<Value> =
                 expected.iter().map(|(what, kind, how)| conflict(what, kind, how, &["ann", "bob"])).collect();
             assert_eq!(check(&team, &["bob", "ann"]).await, expected, "{ann} {bob}");
@@ -176,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_owner_and_whoever_works_on_the_component_are_in_conflict() {
+    async fn owner_and_worker_of_a_component_conflict() {
         let team = Team::new().await;
         team.call("register_component", json!({"name": "auth-service", "owner": "ann"})).await.unwrap();
         assert!(check(&team, &["ann", "bob"]).await.is_empty());
@@ -186,7 +179,7 @@ mod tests {
             check(&team, &["ann", "bob"]).await,
             [conflict("auth-service", "component", "medium", &["ann", "bob"])]
         );
-        team.touches("cid", json!({"component": "auth-service"})).await;
+        team.start_activity("cid", json!({"component": "auth-service"})).await;
         assert_eq!(
             check(&team, &["bob", "cid"]).await,
             [conflict("auth-service", "component", "medium", &["bob", "cid"])]
@@ -199,42 +192,42 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_has_ended_or_is_too_old_is_no_conflict() {
+    async fn finished_or_old_activities_do_not_conflict() {
         let team = Team::new().await;
-        team.touches("ann", json!({"table": "t"})).await;
-        team.touches("bob", json!({"table": "t"})).await;
+        team.start_activity("ann", json!({"table": "t"})).await;
+        team.start_activity("bob", json!({"table": "t"})).await;
         assert_eq!(check(&team, &["ann", "bob"]).await.len(), 1);
         let ended = json!({"agent": "bob", "activity": "work", "category": "task", "status": "failed"});
         team.call("log_activity", ended).await.unwrap();
         assert!(check(&team, &["ann", "bob"]).await.is_empty());
         // Begun anew, it is under way again.
-        team.touches("bob", json!({"table": "t"})).await;
+        team.start_activity("bob", json!({"table": "t"})).await;
         assert_eq!(check(&team, &["ann", "bob"]).await.len(), 1);
-        team.wait_seconds(24 * 3600 + 1);
-        team.touches("ann", json!({"table": "t"})).await;
+        team.advance_seconds(24 * 3600 + 1);
+        team.start_activity("ann", json!({"table": "t"})).await;
         assert!(check(&team, &["ann", "bob"]).await.is_empty());
     }
 
     #[tokio::test]
-    async fn an_old_activity_behind_many_pages_is_still_found() {
+    async fn old_activity_behind_many_pages_is_found() {
         let team = Team::new().await;
-        team.touches("ann", json!({"table": "t"})).await;
+        team.start_activity("ann", json!({"table": "t"})).await;
         for _ in 0..450 {
             team.call("log_activity", json!({"agent": "ann", "activity": "x", "category": "task"})).await.unwrap();
         }
-        team.touches("bob", json!({"table": "t"})).await;
+        team.start_activity("bob", json!({"table": "t"})).await;
         assert_eq!(check(&team, &["ann", "bob"]).await.len(), 1);
     }
 
     #[tokio::test]
-    async fn a_conflict_is_stored_once_and_a_rehearsal_stores_none() {
+    async fn conflict_is_stored_once_and_dry_run_stores_none() {
         let team = Team::new().await;
-        team.touches("ann", json!({"table": "t"})).await;
-        team.touches("bob", json!({"table": "t"})).await;
+        team.start_activity("ann", json!({"table": "t"})).await;
+        team.start_activity("bob", json!({"table": "t"})).await;
         let args = json!({"agents": ["ann", "bob"], "dry_run": true});
-        let told = team.call("check_conflicts", args.clone()).await.unwrap();
+        let reply = team.call("check_conflicts", args.clone()).await.unwrap();
         let expected = "Would report 1 conflict and store 1 of them: schema t (high: ann, bob)";
-        assert_eq!(told, json!({"success": true, "dry_run": true, "message": expected}));
+        assert_eq!(reply, json!({"success": true, "dry_run": true, "message": expected}));
         let stored =
             async || team.call("agents_conflicts", json!({})).await.unwrap()["conflicts"].as_array().unwrap().len();
         assert_eq!(stored().await, 0);
@@ -247,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fewer_than_two_agents_cannot_be_compared() {
+    async fn fewer_than_2_or_more_than_50_agents_are_rejected() {
         let team = Team::new().await;
         let many: Vec<String> = (0..51).map(|number| number.to_string()).collect();
         for agents in [json!([]), json!(["ann"]), json!(["ann", "ann"]), json!(["ann", ""]), json!(many)] {

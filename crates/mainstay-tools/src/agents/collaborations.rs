@@ -1,41 +1,35 @@
-//! `agents_collaborations`: who asks whom for what.
+//! `agents_collaborations`: list collaboration requests.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Collaboration, CollaborationQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::enums::{Request, stored};
-use super::types::pagination;
+use super::types::{CollaborationStatus, PageArgs, wire_name};
+use super::{AgentTools, spec};
 
-pub(crate) struct Collaborations(pub(super) Desk);
+pub(crate) struct Collaborations(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Only what this agent is asked.
+    /// Only requests to this agent.
     #[serde(default)]
     to_agent: Option<String>,
-    /// Only what this agent asks.
+    /// Only requests from this agent.
     #[serde(default)]
     from_agent: Option<String>,
-    /// Only those that stand so.
+    /// Only requests with this status.
     #[serde(default)]
-    status: Option<Request>,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    status: Option<CollaborationStatus>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Newest first.
     collaborations: Vec<Entry>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -48,7 +42,7 @@ pub(super) struct Entry {
     priority: String,
     /// pending, accepted, declined or completed.
     status: String,
-    /// What the one who was asked said.
+    /// Note of the agent that answered.
     note: Option<String>,
     /// In ISO-8601.
     created_at: String,
@@ -65,12 +59,10 @@ impl From<Collaboration> for Entry {
 
 impl Tool for Collaborations {
     const SPEC: Spec = Spec {
-        title: "Collaborations",
-        description: "Lists requests for collaboration, newest first: to an agent, from an agent, or in a state. An \
-                      agent finds what it is asked with its own name as to_agent and status pending.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "collaborations", Effect::Reads)
+        title: "List Collaborations",
+        description: "List collaboration requests, newest first, by sender, receiver or status. An agent finds the requests \
+                      it has to answer with its own name as to_agent and status pending.",
+        ..spec("collaborations", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
@@ -79,13 +71,13 @@ impl Tool for Collaborations {
         let query = CollaborationQuery {
             from_agent: args.from_agent,
             to_agent: args.to_agent,
-            status: args.status.map(stored),
-            before: pagination::before(args.cursor.as_deref())?,
-            limit: pagination::fetched(args.limit),
+            status: args.status.map(wire_name),
+            before: args.page.before()?,
+            limit: args.page.fetch_limit(),
         };
         let rows = self.0.agents().collaborations(query).await?;
         let size = |row: &Collaboration| row.task.len() + row.note.as_ref().map_or(0, String::len) + 600;
-        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
         Ok(Output { collaborations: rows.into_iter().map(Entry::from).collect(), next_cursor })
     }
 }

@@ -1,40 +1,33 @@
-//! `agents_components`: what there is, and whose it is.
+//! `agents_components`: list registered components.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Component, ComponentQuery};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Desk;
-use super::types::dry_run::value;
-use super::types::enums::{Standing, stored};
-use super::types::pagination;
+use super::types::{ComponentStatus, PageArgs, stored_json, wire_name};
+use super::{AgentTools, spec};
 
-pub(crate) struct Components(pub(super) Desk);
+pub(crate) struct Components(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Only this agent's.
+    /// Only components of this agent.
     #[serde(default)]
     owner: Option<String>,
-    /// Only those that stand so.
+    /// Only components with this status.
     #[serde(default)]
-    status: Option<Standing>,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    status: Option<ComponentStatus>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// By name.
     components: Vec<Entry>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -53,18 +46,16 @@ impl TryFrom<Component> for Entry {
 
     fn try_from(row: Component) -> Result<Self> {
         let Component { name, owner, status, updated_ms, metadata } = row;
-        Ok(Self { name, owner, status, last_updated: iso8601(updated_ms), metadata: value(&metadata)? })
+        Ok(Self { name, owner, status, last_updated: iso8601(updated_ms), metadata: stored_json(&metadata)? })
     }
 }
 
 impl Tool for Components {
     const SPEC: Spec = Spec {
-        title: "Components",
-        description: "Lists the components that agents have registered, by name, with owner and status. Use \
-                      agents_find_component_owner for a single one.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "components", Effect::Reads)
+        title: "List Components",
+        description: "List the registered components by name, with owner and status. Use agents_find_component_owner for \
+                      a single one.",
+        ..spec("components", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
@@ -72,13 +63,12 @@ impl Tool for Components {
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
         let query = ComponentQuery {
             owner: args.owner,
-            status: args.status.map(stored),
-            after: pagination::after(args.cursor)?,
-            limit: pagination::fetched(args.limit),
+            status: args.status.map(wire_name),
+            after: args.page.after()?,
+            limit: args.page.fetch_limit(),
         };
         let rows = self.0.agents().components(query).await?;
-        let (rows, next_cursor) =
-            pagination::cut(rows, args.limit, |row| row.metadata.len() + 400, |row| row.name.clone());
+        let (rows, next_cursor) = args.page.cut(rows, |row| row.metadata.len() + 400, |row| row.name.clone());
         let components = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { components, next_cursor })
     }
@@ -86,11 +76,11 @@ impl Tool for Components {
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use serde_json::json;
 
     #[tokio::test]
-    async fn components_are_listed_by_owner_and_status() {
+    async fn components_are_filtered_by_owner_and_status() {
         let team = Team::new().await;
         for (name, owner, status) in [("a", "ann", "active"), ("b", "ann", "inactive"), ("c", "bob", "active")] {
             let args = json!({"name": name, "owner": owner, "status": status, "metadata": {"port": 1}});

@@ -1,41 +1,36 @@
-//! `agents_conflicts`: where agents got in each other's way.
+//! `agents_conflicts`: list stored conflicts.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::Conflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::pagination;
+use super::types::PageArgs;
+use super::{AgentTools, spec};
 
-pub(crate) struct Conflicts(pub(super) Desk);
+pub(crate) struct Conflicts(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Also those that are resolved.
+    /// Include resolved conflicts.
     #[serde(default)]
     all: bool,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Newest first.
     conflicts: Vec<Entry>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Entry {
     id: i64,
-    /// What is in dispute: a component, a route, a table or a file.
+    /// Name of the component, route, table or file.
     component: String,
     /// component, route, schema or file.
     kind: String,
@@ -67,24 +62,21 @@ impl From<Conflict> for Entry {
 
 impl Tool for Conflicts {
     const SPEC: Spec = Spec {
-        title: "Conflicts",
-        description: "Lists the conflicts that agents_check_conflicts has found and nobody has resolved yet, newest \
-                      first; with all: true the resolved ones, too.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "conflicts", Effect::Reads)
+        title: "List Conflicts",
+        description: "List the open conflicts that agents_check_conflicts has found, newest first; with all: true, the \
+                      resolved ones, too.",
+        ..spec("conflicts", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let before = pagination::before(args.cursor.as_deref())?;
-        let rows = self.0.agents().conflicts(args.all, before, pagination::fetched(args.limit)).await?;
+        let rows = self.0.agents().conflicts(args.all, args.page.before()?, args.page.fetch_limit()).await?;
         let size = |row: &Conflict| {
             let names: usize = row.detected.agents.iter().map(String::len).sum();
             names + row.detected.component.len() + row.resolution.as_ref().map_or(0, String::len) + 200
         };
-        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
         Ok(Output { conflicts: rows.into_iter().map(Entry::from).collect(), next_cursor })
     }
 }

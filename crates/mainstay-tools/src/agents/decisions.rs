@@ -1,39 +1,32 @@
-//! `agents_decisions`: what the team decides, and how it votes.
+//! `agents_decisions`: list decisions and their votes.
 
 use std::collections::BTreeMap;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Proposal, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Desk;
-use super::types::dry_run::value;
-use super::types::enums::{Outcome, stored};
-use super::types::pagination;
+use super::types::{DecisionStatus, PageArgs, stored_json, wire_name};
+use super::{AgentTools, spec};
 
-pub(crate) struct Decisions(pub(super) Desk);
+pub(crate) struct Decisions(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Only those that stand so.
+    /// Only decisions with this status.
     #[serde(default)]
-    status: Option<Outcome>,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    status: Option<DecisionStatus>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Newest first.
     decisions: Vec<Entry>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -49,22 +42,22 @@ pub(super) struct Entry {
     timestamp: String,
     metadata: Value,
     /// By agent.
-    votes: BTreeMap<String, Cast>,
-    /// How many votes each choice has.
+    votes: BTreeMap<String, VoteEntry>,
+    /// Number of votes for each choice.
     tally: BTreeMap<String, usize>,
     resolution: Option<String>,
     resolved_at: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Cast {
+struct VoteEntry {
     choice: String,
     note: Option<String>,
     /// In ISO-8601.
     at: String,
 }
 
-impl From<Vote> for Cast {
+impl From<Vote> for VoteEntry {
     fn from(vote: Vote) -> Self {
         Self { choice: vote.choice, note: vote.note, at: iso8601(vote.at_ms) }
     }
@@ -85,7 +78,7 @@ impl TryFrom<Proposal> for Entry {
             proposed_by: row.proposed_by,
             status: row.status,
             timestamp: iso8601(row.at_ms),
-            metadata: value(&row.metadata)?,
+            metadata: stored_json(&row.metadata)?,
             votes: row.votes.into_iter().map(|(agent, vote)| (agent, vote.into())).collect(),
             tally,
             resolution: row.resolution,
@@ -96,20 +89,18 @@ impl TryFrom<Proposal> for Entry {
 
 impl Tool for Decisions {
     const SPEC: Spec = Spec {
-        title: "Decisions",
-        description: "Lists what was proposed for decision, newest first, with every agent's vote and how many each \
-                      choice has; status open shows what can still be voted on.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "decisions", Effect::Reads)
+        title: "List Decisions",
+        description: "List proposed decisions, newest first, with every agent's vote and the number of votes for each \
+                      choice; status open lists those that can still be voted on.",
+        ..spec("decisions", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let before = pagination::before(args.cursor.as_deref())?;
-        let rows = self.0.agents().proposals(args.status.map(stored), before, pagination::fetched(args.limit)).await?;
-        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.id.to_string());
+        let (status, before) = (args.status.map(wire_name), args.page.before()?);
+        let rows = self.0.agents().proposals(status, before, args.page.fetch_limit()).await?;
+        let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
         let decisions = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
         Ok(Output { decisions, next_cursor })
     }

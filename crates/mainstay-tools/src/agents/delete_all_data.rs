@@ -1,4 +1,4 @@
-//! `delete_all_data`: everything the team has told each other is to go.
+//! `agents_delete_all_data`: delete everything that the family has stored.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +6,14 @@ use mainstay_core::{Context, Effect, Pace, Result, Scope, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::dry_run::{Answer, intent};
+use super::types::{WriteReply, write_mode};
+use super::{AgentTools, spec};
 
-pub(crate) struct DeleteAllData(pub(super) Desk);
+pub(crate) struct DeleteAllData(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Delete nothing; say how much would be deleted.
+    /// Delete nothing; report how many rows would be deleted.
     #[serde(default)]
     dry_run: bool,
 }
@@ -21,7 +21,7 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// How many rows of each table were deleted.
+    /// Number of rows deleted from each table.
     deleted: BTreeMap<String, u64>,
 }
 
@@ -35,40 +35,33 @@ impl Tool for DeleteAllData {
         idempotent: true,
         scope: Some(Scope::Admin),
         unlisted: true,
-        tags: &["agents"],
         spellings: &[Spelling { dialect: "agents", name: "delete_all_data" }],
-        ..Spec::new("agents", "delete_all_data", Effect::Destroys)
+        ..spec("delete_all_data", Effect::Destroys)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, _context: &Context) -> Result<Answer<Output>> {
-        let intent = intent(args.dry_run);
-        let deleted = self.0.agents().delete_all(intent).await?;
-        Ok(Answer::new(
-            intent,
-            || {
-                let rows: Vec<String> = deleted.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
-                format!("delete {} rows: {}", deleted.values().sum::<u64>(), rows.join(", "))
-            },
-            || Output { success: true, deleted: deleted.clone() },
-        ))
+    async fn call(&self, args: Args, _context: &Context) -> Result<WriteReply<Output>> {
+        let deleted = self.0.agents().delete_all(write_mode(args.dry_run)).await?;
+        let rows: Vec<String> = deleted.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
+        let would = format!("delete {} rows: {}", deleted.values().sum::<u64>(), rows.join(", "));
+        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, deleted }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use serde_json::json;
 
     #[tokio::test]
-    async fn everything_is_counted_first_if_asked_and_then_gone() {
+    async fn dry_run_counts_the_rows_and_the_call_deletes_them() {
         let team = Team::new().await;
         team.call("log_activity", json!({"agent": "ann", "activity": "x", "category": "task"})).await.unwrap();
-        let told = team.call("delete_all_data", json!({"dry_run": true})).await.unwrap();
+        let reply = team.call("delete_all_data", json!({"dry_run": true})).await.unwrap();
         let expected = "Would delete 2 rows: activities 1, agent_states 1, collaborations 0, components 0, \
                         conflicts 0, decisions 0";
-        assert_eq!(told, json!({"success": true, "dry_run": true, "message": expected}));
+        assert_eq!(reply, json!({"success": true, "dry_run": true, "message": expected}));
         let done = team.call("delete_all_data", json!({})).await.unwrap();
         assert_eq!((&done["success"], &done["deleted"]["activities"]), (&json!(true), &json!(1)));
         assert_eq!(team.call("agents_activities", json!({})).await.unwrap()["activities"], json!([]));

@@ -1,20 +1,19 @@
-//! `find_component_owner`: whom to ask about something.
+//! `agents_find_component_owner`: look up who owns a component.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::dry_run::{Answer, intent};
-use super::types::validation;
+use super::types::{WriteReply, validation};
+use super::{AgentTools, spec};
 
-pub(crate) struct FindComponentOwner(pub(super) Desk);
+pub(crate) struct FindComponentOwner(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The component's name.
+    /// Name of the component.
     component: String,
-    /// Only say what would be looked up, and what came of it.
+    /// Report the result as a sentence only.
     #[serde(default)]
     dry_run: bool,
 }
@@ -22,61 +21,51 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// Whether there is such a component.
+    /// Whether the component is registered.
     found: bool,
-    /// The agent that answers for it.
+    /// Name of the agent that owns it.
     owner: Option<String>,
-    /// How the component stands: active, inactive or deprecated.
+    /// Status of the component: active, inactive or deprecated.
     status: Option<String>,
 }
 
 impl Tool for FindComponentOwner {
     const SPEC: Spec = Spec {
         title: "Find Component Owner",
-        description: "Find the agent that owns a component. Use it before changing something that somebody else may \
-                      answer for.",
-        pace: Pace::Instant,
+        description: "Find the agent that owns a component. Use it before you change something that another agent may be \
+                      responsible for.",
         dry_run: true,
-        tags: &["agents"],
         spellings: &[Spelling { dialect: "agents", name: "find_component_owner" }],
-        ..Spec::new("agents", "find_component_owner", Effect::Reads)
+        ..spec("find_component_owner", Effect::Reads)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, _context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, _context: &Context) -> Result<WriteReply<Output>> {
         let name = validation::name("component", args.component)?;
         let found = self.0.agents().components_named(vec![name.clone()]).await?.pop();
-        Ok(Answer::new(
-            intent(args.dry_run),
-            || match &found {
-                Some(component) => {
-                    format!("report that {name} belongs to {} and is {}", component.owner, component.status)
-                }
-                None => format!("report that there is no component {name}"),
-            },
-            || Output {
-                success: true,
-                found: found.is_some(),
-                owner: found.as_ref().map(|component| component.owner.clone()),
-                status: found.as_ref().map(|component| component.status.clone()),
-            },
-        ))
+        let would = match &found {
+            Some(component) => format!("report that {name} belongs to {} and is {}", component.owner, component.status),
+            None => format!("report that there is no component {name}"),
+        };
+        let (owner, status) = found.map(|component| (component.owner, component.status)).unzip();
+        let done = Output { success: true, found: owner.is_some(), owner, status };
+        Ok(WriteReply::new(args.dry_run, || would, done))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use serde_json::json;
 
     #[tokio::test]
-    async fn what_is_not_registered_is_not_found_and_that_is_no_error() {
+    async fn unregistered_component_is_reported_as_not_found_without_an_error() {
         let team = Team::new().await;
         let nobody = team.call("find_component_owner", json!({"component": "api"})).await.unwrap();
         assert_eq!(nobody, json!({"success": true, "found": false, "owner": null, "status": null}));
         team.call("register_component", json!({"name": "api", "owner": "ann"})).await.unwrap();
-        let told = team.call("find_component_owner", json!({"component": "api", "dry_run": true})).await.unwrap();
-        assert_eq!(told["message"], "Would report that api belongs to ann and is active");
+        let reply = team.call("find_component_owner", json!({"component": "api", "dry_run": true})).await.unwrap();
+        assert_eq!(reply["message"], "Would report that api belongs to ann and is active");
     }
 }

@@ -1,66 +1,60 @@
-//! `agents_list`: who is there.
+//! `agents_list`: list the agents of the team.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, iso8601};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::AgentState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Desk;
-use super::types::dry_run::value;
-use super::types::pagination;
+use super::types::{PageArgs, stored_json};
+use super::{AgentTools, spec};
 
-pub(crate) struct List(pub(super) Desk);
+pub(crate) struct List(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Also count all agents, and those that are active.
+    /// Also return the number of all agents, and of the active ones.
     #[serde(default)]
     count: bool,
-    /// How many at most.
-    #[serde(default = "pagination::usual")]
-    #[schemars(range(min = 1, max = pagination::MOST))]
-    limit: u32,
-    /// Where the last page ended.
-    #[serde(default)]
-    cursor: Option<String>,
+    #[serde(flatten)]
+    page: PageArgs,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// By name.
     agents: Vec<Entry>,
-    /// How many there are altogether, if that was asked for.
+    /// Number of agents on all pages, if count was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<i64>,
-    /// How many of them are alive and not offline, if that was asked for.
+    /// How many of them are alive and not offline, if count was set.
     #[serde(skip_serializing_if = "Option::is_none")]
     active: Option<i64>,
-    /// Give it back as cursor for the next page; null on the last.
+    /// cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Entry {
     agent: String,
-    /// What it last said of itself: active, idle, busy or offline.
+    /// active, idle, busy or offline, as last set by the agent.
     status: String,
     current_task: Option<String>,
-    /// When it was last heard of, in ISO-8601.
+    /// Time of the agent's last call, in ISO-8601.
     last_seen: String,
-    /// Whether it was heard of within agents.heartbeat_seconds.
+    /// Whether that was within agents.heartbeat_seconds.
     alive: bool,
     capabilities: Value,
     metadata: Value,
 }
 
 impl Entry {
-    fn new(state: AgentState, alive: bool) -> Result<Self> {
+    fn new(state: AgentState, alive_since_ms: i64) -> Result<Self> {
         Ok(Self {
-            alive,
+            alive: state.last_seen_ms >= alive_since_ms,
             last_seen: iso8601(state.last_seen_ms),
-            capabilities: value(&state.capabilities)?,
-            metadata: value(&state.metadata)?,
+            capabilities: stored_json(&state.capabilities)?,
+            metadata: stored_json(&state.metadata)?,
             agent: state.agent,
             status: state.status,
             current_task: state.current_task,
@@ -70,28 +64,23 @@ impl Entry {
 
 impl Tool for List {
     const SPEC: Spec = Spec {
-        title: "Agents",
-        description: "Lists the agents of the team by name: status, current task, when each was last heard of, and \
-                      whether it is still alive or has missed its heartbeat.",
-        pace: Pace::Instant,
-        tags: &["agents"],
-        ..Spec::new("agents", "list", Effect::Reads)
+        title: "List Agents",
+        description: "List the agents of the team by name: status, current task, time of the last call, and whether the \
+                      agent is alive or has missed its heartbeat.",
+        ..spec("list", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let rows = self.0.agents().states(&pagination::after(args.cursor)?, pagination::fetched(args.limit)).await?;
+        let rows = self.0.agents().states(&args.page.after()?, args.page.fetch_limit()).await?;
         let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
-        let (rows, next_cursor) = pagination::cut(rows, args.limit, size, |row| row.agent.clone());
-        let heard_since = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
-        let entry = |state: AgentState| {
-            let alive = state.last_seen_ms >= heard_since;
-            Entry::new(state, alive)
-        };
-        let agents = rows.into_iter().map(entry).collect::<Result<_>>()?;
+        let (rows, next_cursor) = args.page.cut(rows, size, |row| row.agent.clone());
+        let alive_since_ms = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
+        let agents = rows.into_iter().map(|state| Entry::new(state, alive_since_ms)).collect::<Result<_>>()?;
         let (total, active) = if args.count {
-            Some(self.0.agents().count_states(heard_since).await?).map(|all| (all.known, all.active)).unzip()
+            let counts = self.0.agents().count_states(alive_since_ms).await?;
+            (Some(counts.known), Some(counts.active))
         } else {
             (None, None)
         };
@@ -101,7 +90,7 @@ impl Tool for List {
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use serde_json::json;
 
     #[tokio::test]
@@ -119,10 +108,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn all_are_counted_whatever_is_shown_and_the_active_ones_are_alive_and_not_offline() {
+    async fn counts_cover_all_pages_and_active_means_alive_and_not_offline() {
         let team = Team::new().await;
         team.call("heartbeat", json!({"agent": "silent"})).await.unwrap();
-        team.wait_seconds(91);
+        team.advance_seconds(91);
         for number in 0..200 {
             team.call("heartbeat", json!({"agent": format!("a{number}")})).await.unwrap();
         }

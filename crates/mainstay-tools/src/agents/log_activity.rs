@@ -1,34 +1,33 @@
-//! `log_activity`: what an agent does.
+//! `agents_log_activity`: record what an agent does.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use mainstay_store::NewActivity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Desk;
-use super::types::dry_run::{Answer, intent};
-use super::types::enums::{Category, Stage, stored};
-use super::types::validation;
+use super::types::{ActivityCategory, ActivityStatus, WriteReply, validation, wire_name, write_mode};
+use super::{AgentTools, spec};
 
-pub(crate) struct LogActivity(pub(super) Desk);
+pub(crate) struct LogActivity(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Who does it.
+    /// Name of the agent.
     agent: String,
-    /// What is done. The same words again say how it went on.
+    /// What the agent does. Log the same text again to update the activity's status.
     activity: String,
-    category: Category,
-    /// How it stands; without it, it counts as under way.
+    /// Category of the activity.
+    category: ActivityCategory,
+    /// Status of the activity. Default: in_progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Stage")]
-    status: Option<Stage>,
-    /// Anything more. What is touched is said by component(s), route(s), table(s) or file(s), and operation.
+    #[schemars(with = "ActivityStatus")]
+    status: Option<ActivityStatus>,
+    /// Any further data. For conflict checks: component(s), route(s), table(s) or file(s), and operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Map<String, Value>")]
     details: Option<Map<String, Value>>,
-    /// Store nothing; say what would be stored.
+    /// Store nothing; report what would be stored.
     #[serde(default)]
     dry_run: bool,
 }
@@ -36,7 +35,7 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// The activity's number; an agent's numbers rise.
+    /// Id of the activity; ids of one agent increase.
     id: i64,
     message: String,
 }
@@ -45,49 +44,43 @@ impl Tool for LogActivity {
     const SPEC: Spec = Spec {
         title: "Log Activity",
         description: "Log an activity for an agent. Others see it in agents_activities, and agents_check_conflicts \
-                      compares what its details say is touched: {\"component\": \"auth\"}, {\"route\": \"POST /login\"}, \
+                      compares what its details name: {\"component\": \"auth\"}, {\"route\": \"POST /login\"}, \
                       {\"table\": \"users\", \"operation\": \"drop\"}, {\"files\": [\"a.rs\"], \"operation\": \"edit\"}. \
                       Log the same activity with status completed or failed when it has ended.",
-        pace: Pace::Instant,
         dry_run: true,
-        tags: &["agents"],
         spellings: &[Spelling { dialect: "agents", name: "log_activity" }],
-        ..Spec::new("agents", "log_activity", Effect::Writes)
+        ..spec("log_activity", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agent = validation::name("agent", args.agent)?;
         let activity = NewActivity {
             agent: agent.clone(),
             activity: validation::text("activity", args.activity)?,
-            category: stored(args.category),
-            status: args.status.map(stored),
-            details: validation::object("details", args.details)?,
+            category: wire_name(args.category),
+            status: args.status.map(wire_name),
+            details: validation::object_json("details", args.details)?,
             now_ms: context.clock.now_ms(),
         };
-        let intent = intent(args.dry_run);
-        let id = self.0.agents().log(activity, intent).await?;
-        Ok(Answer::new(
-            intent,
-            || format!("log an activity of {agent}"),
-            || Output { success: true, id, message: "Activity logged successfully".into() },
-        ))
+        let id = self.0.agents().log(activity, write_mode(args.dry_run)).await?;
+        let done = Output { success: true, id, message: "Activity logged successfully".into() };
+        Ok(WriteReply::new(args.dry_run, || format!("log an activity of {agent}"), done))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Team;
     use super::*;
-    use crate::agents::testing::Team;
     use mainstay_core::{Kind, erase};
     use serde_json::json;
 
     #[tokio::test]
-    async fn the_schema_is_the_contracts_with_details() {
+    async fn input_schema_is_the_contracts_plus_details_and_dry_run() {
         let team = Team::new().await;
-        let tool = erase(LogActivity(team.desk())).unwrap();
+        let tool = erase(LogActivity(team.tools())).unwrap();
         let mut schema = Value::Object((*tool.info().input_schema).clone());
         for property in schema["properties"].as_object_mut().unwrap().values_mut() {
             property.as_object_mut().unwrap().remove("description");
@@ -109,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_activity_is_stored_and_numbered() {
+    async fn activity_is_stored_with_an_increasing_id() {
         let team = Team::new().await;
         let args = json!({"agent": "ann", "activity": "Build", "category": "task", "details": {"component": "api"}});
         let first = team.call("log_activity", args.clone()).await.unwrap();
@@ -121,18 +114,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_rehearsal_checks_the_same_and_stores_nothing() {
+    async fn dry_run_validates_and_stores_nothing() {
         let team = Team::new().await;
         let args = json!({"agent": "ann", "activity": "Build", "category": "task", "dry_run": true});
-        let told = team.call("log_activity", args).await.unwrap();
-        assert_eq!(told, json!({"success": true, "dry_run": true, "message": "Would log an activity of ann"}));
+        let reply = team.call("log_activity", args).await.unwrap();
+        assert_eq!(reply, json!({"success": true, "dry_run": true, "message": "Would log an activity of ann"}));
         assert_eq!(team.call("agents_list", json!({})).await.unwrap()["agents"], json!([]));
         let empty = json!({"agent": "ann", "activity": "", "category": "task", "dry_run": true});
         assert_eq!(team.call("log_activity", empty).await.unwrap_err().kind, Kind::Invalid);
     }
 
     #[tokio::test]
-    async fn what_the_contract_does_not_know_is_refused() {
+    async fn values_outside_the_contract_are_rejected() {
         let team = Team::new().await;
         let good = json!({"agent": "ann", "activity": "x", "category": "task"});
         for (field, value) in
@@ -145,7 +138,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn of_32_who_log_at_once_nothing_is_lost_and_each_ones_numbers_rise() {
+    async fn concurrent_logging_by_32_agents_loses_nothing_and_ids_increase_per_agent() {
         let team = std::sync::Arc::new(Team::new().await);
         let loggers = (0..32).map(|number| {
             let team = team.clone();
@@ -164,8 +157,8 @@ mod tests {
             let read = read["activities"].as_array().unwrap();
             let stored: Vec<_> =
                 read.iter().rev().map(|row| (row["id"].as_i64().unwrap(), row["activity"].clone())).collect();
-            let told: Vec<_> = ids.into_iter().zip((0..20).map(|nth: i32| json!(nth.to_string()))).collect();
-            assert_eq!(stored, told);
+            let reply: Vec<_> = ids.into_iter().zip((0..20).map(|nth: i32| json!(nth.to_string()))).collect();
+            assert_eq!(stored, reply);
         }
     }
 }

@@ -1,6 +1,10 @@
-//! A team of agents: what each does, owns and asks, where they get in each other's way, and what they decide.
+//! Coordination of a team of agents: activities, status, component ownership, conflicts, requests and decisions.
 //!
-//! Eight tools, four resources and three prompts are contract 001's. The other tools read back what those wrote.
+//! Eight tools, four resources and three prompts are published as contract 001. The other tools read back, answer and
+//! resolve what those eight have stored. Everything is kept in the store; this family holds no state but a cached count.
+//!
+//! Every tool is one file of this folder. `types/` holds the argument and reply types that several tools share,
+//! `conflict_detection/` finds agents that work on the same thing.
 
 mod activities;
 mod activity_count;
@@ -30,53 +34,63 @@ mod types;
 mod update_status;
 mod vote;
 
-use mainstay_core::Family;
+use mainstay_core::{Effect, Family, Pace, Spec};
 use mainstay_store::{Agents, Store};
 
 pub use settings::AgentsSettings;
-
-#[cfg(test)]
-pub(crate) use testing::setup;
 
 use crate::Setup;
 
 /// What every tool of the family works on.
 #[derive(Debug, Clone)]
-pub(crate) struct Desk {
+pub(crate) struct AgentTools {
     store: Store,
     settings: AgentsSettings,
-    tally: activity_count::Tally,
+    activity_count: activity_count::ActivityCount,
 }
 
-impl Desk {
+impl AgentTools {
+    fn new(setup: &Setup) -> Self {
+        Self {
+            store: setup.store.clone(),
+            settings: setup.agents.clone(),
+            activity_count: activity_count::ActivityCount::default(),
+        }
+    }
+
     fn agents(&self) -> Agents<'_> {
         self.store.agents()
     }
 }
 
+/// A declaration with what all tools of the family have in common: each is a few statements on the store, so its reply
+/// needs no stream.
+const fn spec(verb: &'static str, effect: Effect) -> Spec {
+    Spec { pace: Pace::Instant, tags: &["agents"], ..Spec::new("agents", verb, effect) }
+}
+
 pub(crate) fn family(setup: &Setup) -> Family {
-    let desk =
-        Desk { store: setup.store.clone(), settings: setup.agents.clone(), tally: activity_count::Tally::default() };
+    let tools = AgentTools::new(setup);
     let family = Family::new("agents")
-        .tool(log_activity::LogActivity(desk.clone()))
-        .tool(check_conflicts::CheckConflicts(desk.clone()))
-        .tool(register_component::RegisterComponent(desk.clone()))
-        .tool(update_status::UpdateStatus(desk.clone()))
-        .tool(heartbeat::Heartbeat(desk.clone()))
-        .tool(request_collaboration::RequestCollaboration(desk.clone()))
-        .tool(propose_decision::ProposeDecision(desk.clone()))
-        .tool(find_component_owner::FindComponentOwner(desk.clone()))
-        .tool(delete_all_data::DeleteAllData(desk.clone()))
-        .tool(activities::Activities(desk.clone()))
-        .tool(list::List(desk.clone()))
-        .tool(components::Components(desk.clone()))
-        .tool(conflicts::Conflicts(desk.clone()))
-        .tool(resolve_conflict::ResolveConflict(desk.clone()))
-        .tool(collaborations::Collaborations(desk.clone()))
-        .tool(answer_collaboration::AnswerCollaboration(desk.clone()))
-        .tool(decisions::Decisions(desk.clone()))
-        .tool(vote::CastVote(desk.clone()))
-        .tool(resolve_decision::ResolveDecision(desk.clone()))
-        .resources(resources::Shelf::new(setup));
+        .tool(log_activity::LogActivity(tools.clone()))
+        .tool(check_conflicts::CheckConflicts(tools.clone()))
+        .tool(register_component::RegisterComponent(tools.clone()))
+        .tool(update_status::UpdateStatus(tools.clone()))
+        .tool(heartbeat::Heartbeat(tools.clone()))
+        .tool(request_collaboration::RequestCollaboration(tools.clone()))
+        .tool(propose_decision::ProposeDecision(tools.clone()))
+        .tool(find_component_owner::FindComponentOwner(tools.clone()))
+        .tool(delete_all_data::DeleteAllData(tools.clone()))
+        .tool(activities::Activities(tools.clone()))
+        .tool(list::List(tools.clone()))
+        .tool(components::Components(tools.clone()))
+        .tool(conflicts::Conflicts(tools.clone()))
+        .tool(resolve_conflict::ResolveConflict(tools.clone()))
+        .tool(collaborations::Collaborations(tools.clone()))
+        .tool(answer_collaboration::AnswerCollaboration(tools.clone()))
+        .tool(decisions::Decisions(tools.clone()))
+        .tool(vote::CastVote(tools.clone()))
+        .tool(resolve_decision::ResolveDecision(tools))
+        .resources(resources::AgentResources::new(setup));
     prompts::TEMPLATES.iter().fold(family, |family, template| family.prompt(*template))
 }

@@ -1,30 +1,28 @@
-//! `request_collaboration`: one agent asks another.
+//! `agents_request_collaboration`: ask another agent to take part in a task.
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Spelling, Tool};
+use mainstay_core::{Context, Effect, Error, Result, Spec, Spelling, Tool};
 use mainstay_store::NewCollaboration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::dry_run::{Answer, intent};
-use super::types::enums::{Priority, stored};
-use super::types::validation;
+use super::types::{Priority, WriteReply, validation, wire_name, write_mode};
+use super::{AgentTools, spec};
 
-pub(crate) struct RequestCollaboration(pub(super) Desk);
+pub(crate) struct RequestCollaboration(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Who asks.
+    /// Name of the agent that asks.
     from_agent: String,
-    /// Who is asked.
+    /// Name of the agent that is asked.
     to_agent: String,
     /// What is to be done.
     task: String,
-    /// How urgent it is; medium unless said otherwise.
+    /// Priority of the request. Default: medium.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Priority")]
     priority: Option<Priority>,
-    /// Store nothing; say what would be asked.
+    /// Store nothing; report what would be requested.
     #[serde(default)]
     dry_run: bool,
 }
@@ -32,62 +30,56 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// The request's number.
+    /// Id of the request.
     request_id: i64,
 }
 
 impl Tool for RequestCollaboration {
     const SPEC: Spec = Spec {
         title: "Request Collaboration",
-        description: "Ask another agent to take part in a task. The one who is asked finds it in \
-                      agents_collaborations and answers with agents_answer_collaboration.",
-        pace: Pace::Instant,
+        description: "Ask another agent to take part in a task. That agent finds the request in agents_collaborations and \
+                      answers it with agents_answer_collaboration.",
         dry_run: true,
-        tags: &["agents"],
         spellings: &[Spelling { dialect: "agents", name: "request_collaboration" }],
-        ..Spec::new("agents", "request_collaboration", Effect::Writes)
+        ..spec("request_collaboration", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let from_agent = validation::name("from_agent", args.from_agent)?;
         let to_agent = validation::name("to_agent", args.to_agent)?;
         if from_agent == to_agent {
-            let told = format!("from_agent and to_agent are both {to_agent:?}; ask somebody else.");
-            return Err(Error::field("to_agent", told));
+            let message = format!("from_agent and to_agent are both {to_agent:?}; ask another agent.");
+            return Err(Error::field("to_agent", message));
         }
+        let would = format!("ask {to_agent} to collaborate with {from_agent}");
         let request = NewCollaboration {
-            from_agent: from_agent.clone(),
-            to_agent: to_agent.clone(),
+            from_agent,
+            to_agent,
             task: validation::text("task", args.task)?,
-            priority: stored(args.priority.unwrap_or(Priority::Medium)),
+            priority: wire_name(args.priority.unwrap_or(Priority::Medium)),
             now_ms: context.clock.now_ms(),
         };
-        let intent = intent(args.dry_run);
-        let request_id = self.0.agents().request(request, intent).await?;
-        Ok(Answer::new(
-            intent,
-            || format!("ask {to_agent} to collaborate with {from_agent}"),
-            || Output { success: true, request_id },
-        ))
+        let request_id = self.0.agents().request(request, write_mode(args.dry_run)).await?;
+        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, request_id }))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 
     #[tokio::test]
-    async fn a_request_reaches_the_one_it_is_to_and_nobody_asks_themselves() {
+    async fn request_is_listed_for_its_receiver_and_an_agent_cannot_ask_itself() {
         let team = Team::new().await;
         let args = json!({"from_agent": "ann", "to_agent": "bob", "task": "Review"});
-        let mut rehearsed = args.clone();
-        rehearsed["dry_run"] = json!(true);
-        let told = team.call("request_collaboration", rehearsed).await.unwrap();
-        assert_eq!(told["message"], "Would ask bob to collaborate with ann");
+        let mut dry_run_args = args.clone();
+        dry_run_args["dry_run"] = json!(true);
+        let reply = team.call("request_collaboration", dry_run_args).await.unwrap();
+        assert_eq!(reply["message"], "Would ask bob to collaborate with ann");
         let asked = team.call("request_collaboration", args).await.unwrap();
         let id = asked["request_id"].as_i64().unwrap();
         assert_eq!(asked, json!({"success": true, "request_id": id}));

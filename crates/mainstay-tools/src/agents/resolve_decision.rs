@@ -1,21 +1,19 @@
-//! `agents_resolve_decision`: it is decided.
+//! `agents_resolve_decision`: close a decision.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::types::dry_run::{Answer, intent};
-use super::types::enums::stored;
-use super::types::validation;
-use super::vote::{Output, answer, resolved};
+use super::types::{WriteReply, validation, wire_name, write_mode};
+use super::vote::{Output, reply};
+use super::{AgentTools, spec};
 
-pub(crate) struct ResolveDecision(pub(super) Desk);
+pub(crate) struct ResolveDecision(pub(super) AgentTools);
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum End {
+enum Outcome {
     Accepted,
     Rejected,
     Withdrawn,
@@ -23,13 +21,14 @@ enum End {
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The decision's number, from agents_decisions.
+    /// Id of the decision, from agents_decisions.
     decision_id: i64,
-    outcome: End,
-    /// What was decided, in words.
+    /// Final status of the decision.
+    outcome: Outcome,
+    /// What was decided.
     #[serde(default)]
     resolution: Option<String>,
-    /// Change nothing; say what would be changed.
+    /// Change nothing; report what would be changed.
     #[serde(default)]
     dry_run: bool,
 }
@@ -37,21 +36,19 @@ pub(crate) struct Args {
 impl Tool for ResolveDecision {
     const SPEC: Spec = Spec {
         title: "Resolve Decision",
-        description: "Ends a decision as accepted, rejected or withdrawn, with a word on what was decided. After that \
-                      nobody votes on it any more.",
-        pace: Pace::Instant,
+        description: "Close a decision as accepted, rejected or withdrawn, with an optional note on what was decided. A \
+                      closed decision takes no more votes.",
         dry_run: true,
-        tags: &["agents"],
-        ..Spec::new("agents", "resolve_decision", Effect::Writes)
+        ..spec("resolve_decision", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
-        let resolution = validation::maybe_text("resolution", args.resolution)?;
-        let (id, outcome, intent) = (args.decision_id, stored(args.outcome), intent(args.dry_run));
-        let now = context.clock.now_ms();
-        let changed = self.0.agents().resolve_proposal(id, &outcome, resolution, now, intent).await?;
-        answer(changed, id, intent, resolved, || format!("resolve decision {id} as {outcome}"))
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
+        let resolution = validation::optional_text("resolution", args.resolution)?;
+        let (id, outcome, write_mode) = (args.decision_id, wire_name(args.outcome), write_mode(args.dry_run));
+        let now_ms = context.clock.now_ms();
+        let changed = self.0.agents().resolve_proposal(id, &outcome, resolution, now_ms, write_mode).await?;
+        reply(changed, id, args.dry_run, || format!("resolve decision {id} as {outcome}"))
     }
 }

@@ -1,4 +1,5 @@
-//! The contract's resources, and every file of the workspace.
+//! The contract's resources: files of the workspace, the database schema, the OpenAPI document and the supervisor's
+//! configuration.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -13,48 +14,49 @@ use serde_json::{Value, json};
 
 use crate::Setup;
 use crate::files::blocking;
-use crate::watch::Watch;
+use crate::watch::ResourceWatcher;
 
 const FILE: &str = "file://";
 const README: &str = "file://README.md";
 const SCHEMA: &str = "db://schema/";
-const COMPLETE: &str = "db://schema/complete";
+const COMPLETE_SCHEMA: &str = "db://schema/complete";
 const OPENAPI: &str = "api://swagger/spec";
 const SUPERVISOR: &str = "config://agents/supervisor";
 const JSON: &str = "application/json";
 
-/// The tables the contract names; the database may have others.
-const NAMED: [&str; 5] = ["activities", "agent_states", "components", "conflicts", "decisions"];
+/// The tables that the contract lists; the database has more.
+const CONTRACT_TABLES: [&str; 5] = ["activities", "agent_states", "components", "conflicts", "decisions"];
 
-pub(super) struct Shelf {
+pub(super) struct AgentResources {
     workspace: Workspace,
     store: Store,
     openapi: Arc<OnceLock<Value>>,
-    watch: Watch,
-    /// The most bytes of a file that are returned.
-    most: u64,
+    watcher: ResourceWatcher,
+    /// The largest file that is returned, in bytes.
+    max_bytes: u64,
 }
 
-impl Shelf {
+impl AgentResources {
+    /// The README is watched from the start: it is listed, so clients may subscribe to it without having read it.
     pub(super) fn new(setup: &Setup) -> Self {
-        if let Ok(readme) = spot(&setup.workspace, README) {
-            setup.watch.add_as(&readme, README.into());
+        if let Ok(readme) = find_file(&setup.workspace, README) {
+            setup.watcher.add_file_as(&readme, README.into());
         }
         Self {
             workspace: setup.workspace.clone(),
             store: setup.store.clone(),
             openapi: setup.openapi.clone(),
-            watch: setup.watch.clone(),
-            most: setup.files.read_bytes,
+            watcher: setup.watcher.clone(),
+            max_bytes: setup.files.read_bytes,
         }
     }
 
-    async fn find(&self, uri: &str) -> Result<Contents> {
+    async fn read_uri(&self, uri: &str) -> Result<Contents> {
         if uri.starts_with(FILE) {
-            return self.file(uri).await;
+            return self.read_file(uri).await;
         }
         let value = match uri {
-            COMPLETE => self.tables().await?,
+            COMPLETE_SCHEMA => self.tables().await?,
             OPENAPI => self.openapi.get().cloned().ok_or_else(|| {
                 Error::unavailable("This server has no API description: it does not serve HTTP, or is still starting.")
             })?,
@@ -64,77 +66,81 @@ impl Shelf {
                 "capabilities": ["task_delegation", "conflict_resolution"],
             }),
             other => match other.strip_prefix(SCHEMA) {
-                Some(table) => self.table(table).await?.ok_or_else(|| missing(uri))?,
-                None => return Err(missing(uri)),
+                Some(table) => self.table(table).await?.ok_or_else(|| not_found(uri))?,
+                None => return Err(not_found(uri)),
             },
         };
         Ok(Contents { uri: uri.to_owned(), mime: Some(JSON.into()), body: Body::Text(value.to_string()) })
     }
 
     async fn tables(&self) -> Result<Value> {
-        let tables = self.store.agents().tables().await?;
-        let named: Vec<String> = tables.into_iter().filter(|table| NAMED.contains(&table.as_str())).collect();
-        Ok(json!({ "tables": named }))
+        let mut tables = self.store.agents().tables().await?;
+        tables.retain(|table| CONTRACT_TABLES.contains(&table.as_str()));
+        Ok(json!({ "tables": tables }))
     }
 
+    /// The columns of a table; `None` if it is not one of this family's.
     async fn table(&self, table: &str) -> Result<Option<Value>> {
         let columns = self.store.agents().columns(table).await?;
-        let told =
-            columns.iter().map(|column| json!({"name": column.name, "type": column.kind, "nullable": column.nullable}));
-        let told: Vec<Value> = told.collect();
-        Ok((!told.is_empty()).then(|| json!({ "table": table, "columns": told })))
+        let columns: Vec<Value> = columns
+            .iter()
+            .map(|column| json!({"name": column.name, "type": column.kind, "nullable": column.nullable}))
+            .collect();
+        Ok((!columns.is_empty()).then(|| json!({ "table": table, "columns": columns })))
     }
 
-    async fn file(&self, uri: &str) -> Result<Contents> {
-        let (workspace, watch, most, uri) = (self.workspace.clone(), self.watch.clone(), self.most, uri.to_owned());
+    async fn read_file(&self, uri: &str) -> Result<Contents> {
+        let (workspace, watcher, uri) = (self.workspace.clone(), self.watcher.clone(), uri.to_owned());
+        let max_bytes = self.max_bytes;
         blocking(move || {
-            // Watched first: what changes while it is read is noticed.
-            let spot = spot(&workspace, &uri).map_err(|error| refusal(error, &uri))?;
-            let file = spot.open_file().map_err(|error| refusal(error, &uri))?;
-            watch.add(&spot);
-            let bytes = file.read_whole(most).map_err(|error| refusal(error, &uri))?;
+            let path = find_file(&workspace, &uri).map_err(|error| denied(error, &uri))?;
+            let file = path.open_file().map_err(|error| denied(error, &uri))?;
+            // Before the content is read: a change in between is then announced.
+            watcher.add_file(&path);
+            let bytes = file.read_whole(max_bytes).map_err(|error| denied(error, &uri))?;
             let bytes = bytes.ok_or_else(|| {
-                let told =
-                    format!("{uri} is larger than {most} bytes (files.read_bytes); read it in parts with files_read.");
-                Error::new(Kind::TooLarge, told).with_reason(Reason::uri(&uri))
+                let message = format!(
+                    "{uri} is larger than {max_bytes} bytes (files.read_bytes); read it in parts with files_read."
+                );
+                Error::new(Kind::TooLarge, message).with_reason(Reason::uri(&*uri))
             })?;
-            let (usual, body) = match String::from_utf8(bytes) {
+            let (default_mime, body) = match String::from_utf8(bytes) {
                 Ok(text) => ("text/plain", Body::Text(text)),
                 Err(error) => ("application/octet-stream", Body::Bytes(error.into_bytes())),
             };
-            let mime = mime(file.display()).unwrap_or(usual).to_owned();
+            let mime = mime_type(file.display()).unwrap_or(default_mime).to_owned();
             Ok(Contents { uri, mime: Some(mime), body })
         })
         .await
     }
 }
 
-/// The path of a file resource is written as it is, or with percent signs as in any URI.
-fn spot(workspace: &Workspace, uri: &str) -> Result<WorkspacePath> {
+/// The file that a URI names. Its path may be percent-encoded or not; `README.md` and `%52EADME.md` are the same.
+fn find_file(workspace: &Workspace, uri: &str) -> Result<WorkspacePath> {
     let path = uri.strip_prefix(FILE).unwrap_or(uri);
     let path = percent_decode_str(path).decode_utf8().map_err(|_| Error::field("uri", "The path is not UTF-8."))?;
     workspace.find(&path)
 }
 
-/// The contract's words for a path that is not to be reached.
-fn refusal(error: Error, uri: &str) -> Error {
-    let (told, reason) = if is_outside_workspace(&error) {
+/// The contract's message and reason for a path that may not be read; other errors are kept.
+fn denied(error: Error, uri: &str) -> Error {
+    let (message, reason) = if is_outside_workspace(&error) {
         ("Access denied: Path outside project directory", "path_traversal_attempt")
     } else if error.kind == Kind::Denied {
         ("Access denied: Protected path", "protected_path")
     } else {
         return error.with_reason(Reason::uri(uri));
     };
-    Error::denied(told).with_reason(Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) })
+    Error::denied(message).with_reason(Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) })
 }
 
-fn missing(uri: &str) -> Error {
+fn not_found(uri: &str) -> Error {
     Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))
 }
 
-fn mime(path: &str) -> Option<&'static str> {
-    let ending = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
-    Some(match ending.as_str() {
+fn mime_type(path: &str) -> Option<&'static str> {
+    let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
+    Some(match extension.as_str() {
         "md" | "markdown" => "text/markdown",
         "html" | "htm" => "text/html",
         "css" => "text/css",
@@ -154,24 +160,22 @@ fn mime(path: &str) -> Option<&'static str> {
     })
 }
 
-fn entry(uri: &str, name: &str, description: &str, mime: &str) -> ResourceInfo {
-    ResourceInfo {
-        uri: uri.into(),
-        name: name.into(),
-        description: Some(description.into()),
-        mime: Some(mime.into()),
-        ..ResourceInfo::default()
-    }
-}
-
-impl Resources for Shelf {
+impl Resources for AgentResources {
     fn list(&self) -> Vec<ResourceInfo> {
-        vec![
-            entry(README, "Project README", "Main project documentation", "text/markdown"),
-            entry(COMPLETE, "Database Schema", "Complete database schema definition", JSON),
-            entry(OPENAPI, "API Specification", "OpenAPI description of this server", JSON),
-            entry(SUPERVISOR, "Supervisor Configuration", "Configuration of the supervisor agent", JSON),
-        ]
+        let listed = [
+            (README, "Project README", "Main project documentation", "text/markdown"),
+            (COMPLETE_SCHEMA, "Database Schema", "Complete database schema definition", JSON),
+            (OPENAPI, "API Specification", "OpenAPI description of this server", JSON),
+            (SUPERVISOR, "Supervisor Configuration", "Configuration of the supervisor agent", JSON),
+        ];
+        let info = |(uri, name, description, mime): (&str, &str, &str, &str)| ResourceInfo {
+            uri: uri.into(),
+            name: name.into(),
+            description: Some(description.into()),
+            mime: Some(mime.into()),
+            ..ResourceInfo::default()
+        };
+        listed.map(info).into()
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -183,7 +187,7 @@ impl Resources for Shelf {
             ..ResourceTemplate::default()
         };
         vec![
-            template("file://{+path}", "Workspace File", "Any file of the workspace, by its path", None),
+            template("file://{+path}", "Workspace File", "A file of the workspace, by its path", None),
             template("db://schema/{table}", "Table Schema", "The columns of one table of the team's data", Some(JSON)),
         ]
     }
@@ -193,19 +197,19 @@ impl Resources for Shelf {
     }
 
     fn read<'a>(&'a self, uri: &'a str, _context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
-        Box::pin(async move { self.find(uri).await.map(|contents| vec![contents]) })
+        Box::pin(async move { self.read_uri(uri).await.map(|contents| vec![contents]) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::Team;
     use super::*;
-    use crate::agents::testing::Team;
 
     async fn read(team: &Team, uri: &str) -> Result<Contents> {
-        let shelf = team.family().resources.pop().unwrap();
-        assert!(shelf.owns(uri), "{uri}");
-        shelf.read(uri, &Context::detached()).await.map(|mut contents| contents.pop().unwrap())
+        let resources = team.family().resources.pop().unwrap();
+        assert!(resources.owns(uri), "{uri}");
+        resources.read(uri, &Context::detached()).await.map(|mut contents| contents.pop().unwrap())
     }
 
     async fn json_of(team: &Team, uri: &str) -> Value {
@@ -216,13 +220,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_four_are_listed_in_order_even_if_there_is_no_readme() {
+    async fn contract_resources_are_listed_in_order_even_without_a_readme() {
         let team = Team::new().await;
         let listed: Vec<(String, String)> =
             team.family().resources[0].list().into_iter().map(|info| (info.uri, info.name)).collect();
         let expected = [
             (README, "Project README"),
-            (COMPLETE, "Database Schema"),
+            (COMPLETE_SCHEMA, "Database Schema"),
             (OPENAPI, "API Specification"),
             (SUPERVISOR, "Supervisor Configuration"),
         ];
@@ -232,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn files_of_the_workspace_are_read_by_plain_and_by_encoded_paths() {
+    async fn workspace_files_are_read_by_plain_and_percent_encoded_paths() {
         let team = Team::new().await;
         std::fs::write(team.root().join("README.md"), "# Hello").unwrap();
         std::fs::write(team.root().join("a b%.bin"), [0, 159, 146]).unwrap();
@@ -248,7 +252,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_lies_outside_or_is_protected_is_denied_in_the_contracts_words() {
+    async fn outside_and_protected_paths_are_denied_with_the_contracts_messages() {
         let team = Team::new().await;
         std::fs::write(team.root().join(".env"), "SECRET=1").unwrap();
         std::fs::create_dir(team.root().join("a")).unwrap();
@@ -258,7 +262,7 @@ mod tests {
         std::os::unix::fs::symlink(".env", team.root().join("innocent")).unwrap();
         let outside = ("Access denied: Path outside project directory", "path_traversal_attempt");
         let protected = ("Access denied: Protected path", "protected_path");
-        for (uri, (told, reason)) in [
+        for (uri, (reply, reason)) in [
             ("file://../../etc/passwd", outside),
             ("file://%2e%2e/%2e%2e/etc/passwd", outside),
             ("file://a/../../x", outside),
@@ -271,16 +275,14 @@ mod tests {
             ("file://innocent", protected),
         ] {
             let refused = read(&team, uri).await.unwrap_err();
-            assert_eq!((refused.kind, refused.public.as_ref()), (Kind::Denied, told), "{uri}");
-            assert_eq!(
-                *refused.reason.unwrap(),
-                Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) }
-            );
+            assert_eq!((refused.kind, refused.public.as_ref()), (Kind::Denied, reply), "{uri}");
+            let expected = Reason::Resource { uri: uri.to_owned(), reason: Some(reason.to_owned()) };
+            assert_eq!(*refused.reason.unwrap(), expected);
         }
     }
 
     #[tokio::test]
-    async fn a_file_that_is_too_large_is_refused_by_name() {
+    async fn file_over_the_size_limit_is_rejected() {
         let mut team = Team::new().await;
         team.setup.files.read_bytes = 3;
         std::fs::write(team.root().join("a"), "four").unwrap();
@@ -288,9 +290,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_schema_is_the_databases_own() {
+    async fn schema_is_read_from_the_database() {
         let team = Team::new().await;
-        assert_eq!(json_of(&team, COMPLETE).await, json!({ "tables": NAMED }));
+        assert_eq!(json_of(&team, COMPLETE_SCHEMA).await, json!({ "tables": CONTRACT_TABLES }));
         let table = json_of(&team, "db://schema/components").await;
         assert_eq!(table["columns"][0], json!({"name": "name", "type": "text", "nullable": false}));
         for uri in ["db://schema/audit", "db://schema/", "api://swagger/specs", "config://agents/supervisor/x"] {
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_api_is_described_once_the_server_has_said_how() {
+    async fn api_description_is_available_once_the_server_has_set_it() {
         let team = Team::new().await;
         assert_eq!(read(&team, OPENAPI).await.unwrap_err().kind, Kind::Unavailable);
         team.setup.openapi.set(json!({"openapi": "3.1.0"})).unwrap();

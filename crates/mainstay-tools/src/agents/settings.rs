@@ -1,13 +1,15 @@
+//! The configuration section `[agents]`.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A team of agents.
+/// Coordination of a team of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentsSettings {
-    /// An agent that has not been heard of for this many seconds is not alive.
+    /// Seconds without any call of an agent after which agents_list reports it as not alive.
     pub heartbeat_seconds: u32,
-    /// How many hours back activities are looked at for conflicts.
+    /// Hours that agents_check_conflicts looks back at activities.
     pub conflict_hours: u32,
 }
 

@@ -1,43 +1,14 @@
-//! A team for tests: a fresh store, and a clock that stands still.
+//! A team for tests: a fresh store and workspace, and a clock that stands still.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Clock as _, Context, Family, ManualClock, Registry, Result};
-use mainstay_sandbox::{FilesSettings, Workspace};
-use mainstay_store::{Store, StoreOptions};
 use serde_json::{Value, json};
 
-use super::{AgentsSettings, Desk, family};
+use super::{AgentTools, family};
 use crate::Setup;
-use crate::watch::Watch;
-
-/// What the families are built from, on a workspace in this directory.
-async fn setup_in(directory: &tempfile::TempDir) -> Setup {
-    let root = directory.path().join("ws");
-    std::fs::create_dir(&root).unwrap();
-    let url = format!("sqlite:{}", directory.path().join("store.db").display());
-    let files = FilesSettings::default();
-    let workspace = Workspace::open(&root, &files).unwrap();
-    Setup {
-        version: "0",
-        watch: Watch::new(&workspace),
-        workspace,
-        files,
-        exec: mainstay_sandbox::exec::ExecSettings::default(),
-        agents: AgentsSettings::default(),
-        context: crate::ContextSettings::default(),
-        caches: directory.path().join("caches"),
-        store: Store::open(&url, StoreOptions::default()).await.unwrap(),
-        openapi: Arc::default(),
-        started: std::time::Instant::now(),
-    }
-}
-
-/// For tests that only look at what is declared: its files are gone already.
-pub(crate) async fn setup() -> Setup {
-    setup_in(&tempfile::tempdir().unwrap()).await
-}
+use crate::testing::setup_in;
 
 pub(crate) struct Team {
     directory: tempfile::TempDir,
@@ -54,12 +25,8 @@ impl Team {
         Self { directory, registry, setup, clock: Arc::new(ManualClock::at_ms(1_758_189_600_000)) }
     }
 
-    pub(crate) fn desk(&self) -> Desk {
-        Desk {
-            store: self.setup.store.clone(),
-            settings: self.setup.agents.clone(),
-            tally: super::activity_count::Tally::default(),
-        }
+    pub(crate) fn tools(&self) -> AgentTools {
+        AgentTools::new(&self.setup)
     }
 
     pub(crate) fn family(&self) -> Family {
@@ -70,16 +37,16 @@ impl Team {
         self.directory.path().join("ws")
     }
 
-    pub(crate) fn wait_seconds(&self, seconds: u64) {
+    pub(crate) fn advance_seconds(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// As it is told.
+    /// The time in replies.
     pub(crate) fn now(&self) -> String {
         self.clock.now().to_string()
     }
 
-    /// Calls a tool by any of its names; gives its structured value.
+    /// Calls a tool by any of its names and returns its structured value.
     pub(crate) async fn call(&self, tool: &str, args: Value) -> Result<Value> {
         let mut context = Context::detached();
         context.clock = self.clock.clone();
@@ -88,8 +55,8 @@ impl Team {
         Ok(tool.call(args, &context).await?.structured.unwrap())
     }
 
-    /// Logs that an agent is at something.
-    pub(crate) async fn touches(&self, agent: &str, details: Value) {
+    /// Logs an activity that has started.
+    pub(crate) async fn start_activity(&self, agent: &str, details: Value) {
         let args =
             json!({"agent": agent, "activity": "work", "category": "task", "status": "started", "details": details});
         self.call("log_activity", args).await.unwrap();

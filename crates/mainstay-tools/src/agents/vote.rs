@@ -1,32 +1,31 @@
-//! `agents_vote`: what one agent thinks.
+//! `agents_vote`: vote on an open decision.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use mainstay_store::{ChangeOutcome, Proposal, Vote, WriteMode};
+use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
+use mainstay_store::{ChangeOutcome, Proposal, Vote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
 use super::decisions::Entry;
-use super::types::dry_run::{Answer, intent};
-use super::types::validation;
+use super::types::{WriteReply, updated_row, validation, write_mode};
+use super::{AgentTools, spec};
 
-/// The most agents that vote on one decision.
-const VOTERS: usize = 1000;
+/// The votes of a decision are stored in one row and returned with it, so their number is limited.
+const MAX_VOTERS: usize = 1000;
 
-pub(crate) struct CastVote(pub(super) Desk);
+pub(crate) struct CastVote(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The decision's number, from agents_decisions.
+    /// Id of the decision, from agents_decisions.
     decision_id: i64,
-    /// Who votes.
+    /// Name of the agent that votes.
     agent: String,
-    /// What for: yes, no, or one of the choices the proposal names.
+    /// yes, no, or one of the choices that the proposal names.
     choice: String,
-    /// Why.
+    /// Reason for the vote.
     #[serde(default)]
     note: Option<String>,
-    /// Change nothing; say what would be changed.
+    /// Change nothing; report what would be changed.
     #[serde(default)]
     dry_run: bool,
 }
@@ -34,80 +33,63 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     success: bool,
-    /// The decision as it is now.
+    /// The decision after the change.
     decision: Entry,
 }
 
 impl Tool for CastVote {
     const SPEC: Spec = Spec {
         title: "Vote",
-        description: "Votes on a decision that is open. Each agent has one vote; voting again changes it, until the \
-                      decision is resolved with agents_resolve_decision.",
-        pace: Pace::Instant,
+        description: "Vote on an open decision. Each agent has one vote and can change it by voting again, until \
+                      agents_resolve_decision closes the decision.",
         dry_run: true,
         idempotent: true,
-        tags: &["agents"],
-        ..Spec::new("agents", "vote", Effect::Writes)
+        ..spec("vote", Effect::Writes)
     };
     type Args = Args;
-    type Output = Answer<Output>;
+    type Output = WriteReply<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Answer<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agent = validation::name("agent", args.agent)?;
         let vote = Vote {
             choice: validation::name("choice", args.choice)?,
-            note: validation::maybe_text("note", args.note)?,
+            note: validation::optional_text("note", args.note)?,
             at_ms: context.clock.now_ms(),
         };
-        let (id, choice, intent) = (args.decision_id, vote.choice.clone(), intent(args.dry_run));
-        let changed = self.0.agents().vote(id, &agent, vote, VOTERS, intent).await?;
-        answer(changed, id, intent, refusal, || format!("let {agent} vote {choice} on decision {id}"))
+        let (id, choice) = (args.decision_id, vote.choice.clone());
+        let changed = self.0.agents().vote(id, &agent, vote, MAX_VOTERS, write_mode(args.dry_run)).await?;
+        reply(changed, id, args.dry_run, || format!("let {agent} vote {choice} on decision {id}"))
     }
 }
 
-/// What came of changing a decision, or would come of it.
-pub(super) fn answer(
+/// The reply of a tool that changes a decision: `vote` or `resolve_decision`.
+pub(super) fn reply(
     changed: ChangeOutcome<Proposal>,
     id: i64,
-    intent: WriteMode,
-    refusal: fn(&Proposal) -> Error,
+    dry_run: bool,
     would: impl FnOnce() -> String,
-) -> Result<Answer<Output>> {
-    match changed {
-        ChangeOutcome::Done(decision) => {
-            let decision = Entry::try_from(decision)?;
-            Ok(Answer::new(intent, would, || Output { success: true, decision }))
-        }
-        ChangeOutcome::Rejected(decision) => Err(refusal(&decision)),
-        ChangeOutcome::NotFound => Err(unknown(id)),
-    }
+) -> Result<WriteReply<Output>> {
+    let decision = updated_row(changed, ("decision", id), "agents_decisions", refusal)?;
+    Ok(WriteReply::new(dry_run, would, Output { success: true, decision: decision.try_into()? }))
 }
 
-fn refusal(decision: &Proposal) -> Error {
+/// The store refuses a change of a decision that is closed, and a vote beyond the limit on an open one.
+fn refusal(decision: Proposal) -> Error {
     let Proposal { id, status, .. } = decision;
     if status == "open" {
-        return Error::new(Kind::TooLarge, format!("Decision {id} has {VOTERS} votes; no more are taken."));
+        return Error::new(Kind::TooLarge, format!("Decision {id} has {MAX_VOTERS} votes, which is the maximum."));
     }
-    resolved(decision)
-}
-
-/// Nothing is voted on, or resolved, twice.
-pub(super) fn resolved(decision: &Proposal) -> Error {
-    Error::new(Kind::Conflict, format!("Decision {} is {} already.", decision.id, decision.status))
-}
-
-pub(super) fn unknown(id: i64) -> Error {
-    Error::not_found(format!("There is no decision {id}; agents_decisions lists those there are."))
+    Error::new(Kind::Conflict, format!("Decision {id} is already {status}."))
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::agents::testing::Team;
+    use super::super::testing::Team;
     use mainstay_core::Kind;
     use serde_json::json;
 
     #[tokio::test]
-    async fn each_agent_has_one_vote_which_it_may_change_until_the_end() {
+    async fn each_agent_has_one_vote_that_can_change_until_the_decision_is_closed() {
         let team = Team::new().await;
         let proposed = json!({"category": "design", "question": "REST?", "proposed_by": "ann"});
         let id = team.call("propose_decision", proposed).await.unwrap()["decision_id"].clone();
@@ -115,18 +97,18 @@ mod tests {
             let args = json!({"decision_id": id, "agent": agent, "choice": choice, "dry_run": dry_run});
             team.call("agents_vote", args).await
         };
-        let told = vote("ann", "yes", true).await.unwrap();
-        assert_eq!(told["message"], format!("Would let ann vote yes on decision {id}"));
+        let reply = vote("ann", "yes", true).await.unwrap();
+        assert_eq!(reply["message"], format!("Would let ann vote yes on decision {id}"));
         vote("ann", "yes", false).await.unwrap();
         vote("bob", "no", false).await.unwrap();
         let changed = vote("bob", "yes", false).await.unwrap();
         assert_eq!(changed["decision"]["tally"], json!({"yes": 2}));
         assert_eq!(changed["decision"]["votes"]["bob"], json!({"choice": "yes", "note": null, "at": team.now()}));
         let resolve = json!({"decision_id": id, "outcome": "accepted", "resolution": "REST it is"});
-        let mut rehearsed = resolve.clone();
-        rehearsed["dry_run"] = json!(true);
-        let told = team.call("agents_resolve_decision", rehearsed).await.unwrap();
-        assert_eq!(told["message"], format!("Would resolve decision {id} as accepted"));
+        let mut dry_run_args = resolve.clone();
+        dry_run_args["dry_run"] = json!(true);
+        let reply = team.call("agents_resolve_decision", dry_run_args).await.unwrap();
+        assert_eq!(reply["message"], format!("Would resolve decision {id} as accepted"));
         let resolved = team.call("agents_resolve_decision", resolve.clone()).await.unwrap();
         assert_eq!(
             (&resolved["decision"]["status"], &resolved["decision"]["resolution"]),

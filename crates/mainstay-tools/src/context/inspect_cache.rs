@@ -1,27 +1,26 @@
-//! `context_inspect_cache`.
+//! `context_inspect_cache`: describe a cache and verify its documents.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::cache::verify::Inspection;
-use super::{DIALECT, Desk, told};
+use super::cache::Inspection;
+use super::{ContextTools, DIALECT, with_json_text};
 use crate::progress::watched;
 
-pub(crate) struct InspectCache(pub(crate) Desk);
+pub(super) struct InspectCache(pub(super) ContextTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
-    /// The name of the cache, as it is listed
+pub(super) struct Args {
+    /// Name of the cache, from context_list_caches
     cache: String,
 }
 
 impl Tool for InspectCache {
     const SPEC: Spec = Spec {
         title: "Inspect a context cache",
-        description: "Says how many documents and bytes a cache has and which version it is, after holding every \
-                      document against its hash.",
+        description: "Show a cache's document count, size and version, after verifying every document's hash.",
         pace: Pace::Long,
         tags: &["context", "read"],
         spellings: &[Spelling { dialect: DIALECT, name: "context.inspect_cache" }],
@@ -32,7 +31,7 @@ impl Tool for InspectCache {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Inspection>> {
         let caches = self.0.caches.clone();
-        let examined = watched(context, "documents read", move |progress| caches.examine(&args.cache, &progress));
-        told(examined.await?.inspection())
+        let verification = watched(context, "documents read", move |progress| caches.verify(&args.cache, &progress));
+        with_json_text(verification.await?.inspection())
     }
 }

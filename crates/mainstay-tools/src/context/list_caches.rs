@@ -1,29 +1,29 @@
-//! `context_list_caches`.
+//! `context_list_caches`: list the caches of the cache root.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cache_root::Listed;
-use super::{DIALECT, Desk, told};
+use super::cache_root::ListedCache;
+use super::{ContextTools, DIALECT, with_json_text};
 use crate::progress::watched;
 
-pub(crate) struct ListCaches(pub(crate) Desk);
+pub(super) struct ListCaches(pub(super) ContextTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {}
+pub(super) struct Args {}
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    caches: Vec<Listed>,
+pub(super) struct Output {
+    caches: Vec<ListedCache>,
 }
 
 impl Tool for ListCaches {
     const SPEC: Spec = Spec {
         title: "List context caches",
-        description: "Names the caches that can be asked and inspected. One without a manifest is not finished, or is no \
-                      cache.",
+        description: "List the caches that can be queried and inspected. An entry without a manifest is unfinished, or is \
+                      not a cache.",
         tags: &["context", "read"],
         spellings: &[Spelling { dialect: DIALECT, name: "context.list_caches" }],
         ..Spec::new("context", "list_caches", Effect::Reads)
@@ -33,7 +33,7 @@ impl Tool for ListCaches {
 
     async fn call(&self, _args: Args, context: &Context) -> Result<Told<Output>> {
         let caches = self.0.caches.clone();
-        let listed = watched(context, "directories seen", move |progress| caches.list(&progress));
-        told(Output { caches: listed.await? })
+        let listed = watched(context, "directories read", move |progress| caches.list(&progress));
+        with_json_text(Output { caches: listed.await? })
     }
 }

@@ -1,7 +1,9 @@
-//! Caches of documents that are frozen to the byte, and what of them goes into a budget of tokens.
+//! Context caches: sets of Markdown documents that are frozen to the byte, and queries that fill a budget of tokens with
+//! documents of a cache (contract 002).
 //!
-//! A cache is built once and never changed: another takes its place. `cache/` knows what it looks like on disk, `build/`
-//! makes one, `cache_root.rs` finds those of the cache root by name, `query/` answers questions.
+//! A cache is built once and never changed, only replaced as a whole. `cache/` reads and verifies one, `build/` makes one,
+//! `query/` answers queries, `cache_root.rs` finds caches by name. The three tools and the resources work on the cache
+//! root; the command line (`command_line.rs`) works on paths.
 
 mod build;
 mod cache;
@@ -9,57 +11,57 @@ mod cache_root;
 mod command_line;
 mod inspect_cache;
 mod list_caches;
+mod parallel;
 mod query;
 mod resolve;
 mod resources;
 mod settings;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod watcher;
-mod worker_pool;
 
 use std::sync::Arc;
 
 use mainstay_core::{Error, Family, Result, Told};
 use serde::Serialize;
 
-use cache_root::Caches;
-use watcher::Vigil;
+use cache_root::CacheRoot;
+use watcher::DocumentWatcher;
 
 use crate::Setup;
 pub use crate::progress::Progress;
-pub use build::{Built, Plan};
-pub use cache::defect::Flaw;
-pub use cache::error::Failure;
-pub use cache::verify::{Examined, Inspection};
-pub use command_line::{count_at, examine_at, resolve_at};
-pub use query::select::Format;
+pub use build::{BuildReport, Plan};
+pub use cache::{Defect, Inspection, Verification};
+pub use command_line::{count_caches_at, resolve_at, verify_at};
+pub use query::Format;
 pub use settings::ContextSettings;
 
 const DIALECT: &str = "context";
 
-/// What the three tools share.
+/// What the three tools work on.
 #[derive(Debug, Clone)]
-struct Desk {
-    caches: Arc<Caches>,
-    reply_bytes: u64,
+struct ContextTools {
+    caches: Arc<CacheRoot>,
+    max_reply_bytes: u64,
 }
 
 pub(crate) fn family(setup: &Setup) -> Family {
     let settings = &setup.context;
-    let caches = Arc::new(Caches::new(setup.caches.clone(), settings.memory_bytes));
-    let desk = Desk { caches: caches.clone(), reply_bytes: settings.reply_bytes };
-    let vigil = Arc::new(Vigil::new(caches.clone()));
-    setup.watch.also(vigil.clone());
+    let caches = Arc::new(CacheRoot::new(setup.caches.clone(), settings.memory_bytes));
+    let tools = ContextTools { caches: caches.clone(), max_reply_bytes: settings.reply_bytes };
+    let watcher = Arc::new(DocumentWatcher::new(caches.clone()));
+    setup.watcher.add_source(watcher.clone());
     Family::new(DIALECT)
-        .tool(resolve::Resolve(desk.clone()))
-        .tool(list_caches::ListCaches(desk.clone()))
-        .tool(inspect_cache::InspectCache(desk))
-        .resources(resources::Shelf::new(caches, vigil, settings.reply_bytes))
+        .tool(resolve::Resolve(tools.clone()))
+        .tool(list_caches::ListCaches(tools.clone()))
+        .tool(inspect_cache::InspectCache(tools))
+        .resources(resources::DocumentResources::new(caches, watcher, settings.reply_bytes))
 }
 
-/// A value with the text that the contract has for it, whose members are in an order of their own.
-fn told<T: Serialize>(value: T) -> Result<Told<T>> {
+/// A value with its JSON as text. The contract fixes the order of the members in the text; structured values lose it.
+fn with_json_text<T: Serialize>(value: T) -> Result<Told<T>> {
     let text = serde_json::to_string(&value).map_err(Error::internal)?;
     Ok(Told { value, text })
 }

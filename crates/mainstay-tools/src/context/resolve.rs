@@ -1,30 +1,30 @@
-//! `context_resolve`.
+//! `context_resolve`: fill a budget of tokens with documents.
 
 use mainstay_core::{Context, Effect, Pace, Reply, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::query::select::Question;
-use super::{DIALECT, Desk};
+use super::query::Query;
+use super::{ContextTools, DIALECT};
 use crate::progress::watched;
 
-pub(crate) struct Resolve(pub(crate) Desk);
+pub(super) struct Resolve(pub(super) ContextTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Args {
-    /// The name of the cache, as it is listed
+pub(super) struct Args {
+    /// Name of the cache, from context_list_caches
     cache: String,
-    /// Words to look for, separated by white space; with none, documents come in the order of their ids
+    /// Words to search for, separated by white space; if empty, documents come in the order of their ids
     query: String,
-    /// The most tokens that the documents may have together, at four bytes each
+    /// Maximum number of tokens of all documents together, at four bytes each
     budget: u64,
 }
 
 impl Tool for Resolve {
     const SPEC: Spec = Spec {
         title: "Pack context into a budget",
-        description: "Picks whole documents of a prepared cache for a query, those with the largest share of matching \
+        description: "Select whole documents of a prepared cache for a query, those with the largest share of matching \
                       words first, until a budget of tokens is used up. The same cache, query and budget always give \
                       the same bytes.",
         pace: Pace::Long,
@@ -33,13 +33,14 @@ impl Tool for Resolve {
         ..Spec::new("context", "resolve", Effect::Reads)
     };
     type Args = Args;
+    /// The text alone: the contract fixes its bytes, and the documents are not sent a second time as a structured value.
     type Output = Reply;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Reply> {
-        let desk = self.0.clone();
+        let tools = self.0.clone();
         let answer = watched(context, "documents read", move |progress| {
-            let question = Question { most: desk.reply_bytes, ..Question::new(&args.query, args.budget) };
-            desk.caches.resolve(&args.cache, &question, &progress)
+            let query = Query { max_bytes: tools.max_reply_bytes, ..Query::new(&args.query, args.budget) };
+            tools.caches.resolve(&args.cache, &query, &progress)
         });
         answer.await.map(Reply::text)
     }

@@ -1,3 +1,5 @@
+//! The configuration section `[context]`.
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -7,14 +9,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextSettings {
-    /// The directory that holds the caches; without it, `caches` in the data directory.
+    /// The directory that holds the caches. Default: `caches` in the data directory.
     pub cache_root: Option<PathBuf>,
-    /// How many seconds a call of the dialect `context` may take.
+    /// The maximum duration of a call of the dialect `context`, in seconds.
     #[schemars(range(min = 1))]
     pub tool_timeout_secs: u64,
-    /// The most bytes that one reply may have.
+    /// The maximum size of a reply, in bytes.
     pub reply_bytes: u64,
-    /// The most bytes that the words of caches may take in memory; what does not fit is read from disk for every call.
+    /// The maximum memory for indexes of caches, in bytes. A cache whose index does not fit is read from disk for every
+    /// call.
     pub memory_bytes: u64,
 }
 

@@ -1,217 +1,194 @@
-//! Notices when a document changes that somebody has read as a resource: its cache was replaced by another.
+//! Announces changes of documents that clients have read as resources: a document changes when its cache is replaced.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
-use mainstay_core::Change;
+use mainstay_core::CacheFailure;
 use mainstay_sandbox::Metadata;
 
-use super::cache::error::Failure;
-use super::cache::manifest::{Entry, version_of};
-use super::cache_root::Caches;
+use super::cache::{Entry, find_entry, version_of};
+use super::cache_root::CacheRoot;
 use crate::progress::Progress;
-use crate::watch::Poll;
-
-/// The most documents that are watched; those that were read longest ago are given up.
-const MOST: usize = 1000;
+use crate::watch::{ChangeSource, ResourceChange, WatchList};
 
 #[derive(Debug)]
-pub(crate) struct Vigil {
-    caches: Arc<Caches>,
-    seen: Mutex<VecDeque<Seen>>,
+pub(crate) struct DocumentWatcher {
+    caches: Arc<CacheRoot>,
+    /// By URI, as clients have spelled it.
+    documents: WatchList<Arc<str>, DocumentState>,
 }
 
 #[derive(Debug, Clone)]
-struct Seen {
-    /// What it is announced as: as it was asked for.
-    uri: Arc<str>,
+struct DocumentState {
     cache: Arc<str>,
     id: Arc<str>,
-    /// None while there is no such document.
+    /// `None` while there is no such document.
     version: Option<Arc<str>>,
-    /// What the file system said of the manifest that this was last held against, if a change since then would show in
-    /// that.
+    /// Metadata of the manifest that the version was last read from, if any later change would show in it.
     manifest: Option<Metadata>,
 }
 
-impl Vigil {
-    pub(crate) fn new(caches: Arc<Caches>) -> Self {
-        Self { caches, seen: Mutex::default() }
+impl DocumentWatcher {
+    pub(crate) fn new(caches: Arc<CacheRoot>) -> Self {
+        Self { caches, documents: WatchList::default() }
     }
 
-    /// Watches from now on for another content than this.
+    /// Announces from now on when the document differs from this content.
     pub(crate) fn add(&self, uri: &str, cache: &str, id: &str, content: &str) {
         let version = Some(version_of(content.as_bytes()).into());
-        let now = Seen { uri: uri.into(), cache: cache.into(), id: id.into(), version, manifest: None };
-        let mut seen = self.seen();
-        // One that is watched keeps what it was: whoever listens has yet to hear of a change.
-        let at = seen.iter().position(|seen| *seen.uri == *uri);
-        let entry = at.and_then(|at| seen.remove(at)).unwrap_or(now);
-        if seen.len() >= MOST {
-            seen.pop_front();
-        }
-        seen.push_back(entry);
+        let state = DocumentState { cache: cache.into(), id: id.into(), version, manifest: None };
+        self.documents.add(uri.into(), uri.into(), state);
     }
 
-    /// What a cache holds now: nothing if there is none that is whole. None if nobody can tell.
+    /// The documents of a cache: none if it is missing or damaged, `None` if that cannot be told now.
     fn entries(&self, cache: &str) -> Option<Vec<Entry>> {
-        self.caches.entries(cache, &Progress::default()).map_or_else(
-            |error| match Failure::of(&error) {
-                Failure::CacheMissing | Failure::CacheInvalid => Some(Vec::new()),
-                Failure::InvalidQuery | Failure::InvalidBudget | Failure::Io | Failure::Internal => None,
+        match self.caches.entries(cache, &Progress::default()) {
+            Ok(entries) => Some(entries),
+            Err(error) => match CacheFailure::of(&error) {
+                CacheFailure::CacheMissing | CacheFailure::CacheInvalid => Some(Vec::new()),
+                CacheFailure::InvalidQuery
+                | CacheFailure::InvalidBudget
+                | CacheFailure::Io
+                | CacheFailure::Internal => None,
             },
-            Some,
-        )
+        }
     }
 
-    /// These documents of a cache as they are now, unless its manifest is the one they were held against.
-    fn look(&self, cache: &str, documents: Vec<Seen>) -> Vec<Seen> {
-        // Before the manifest is read: if it changes meanwhile, that shows the next time.
-        let manifest = self.caches.manifest(cache).ok();
-        if manifest.is_some() && documents.iter().all(|seen| seen.manifest == manifest) {
+    /// The current states of watched documents of one cache; none if its manifest has not changed since.
+    fn current_states(&self, cache: &str, documents: Vec<(Arc<str>, DocumentState)>) -> Vec<(Arc<str>, DocumentState)> {
+        // Before the manifest is read: a change in between then shows in the next poll.
+        let manifest = self.caches.manifest_metadata(cache).ok();
+        if manifest.is_some() && documents.iter().all(|(_, state)| state.manifest == manifest) {
             return Vec::new();
         }
         let manifest = manifest.filter(Metadata::settled);
         let Some(entries) = self.entries(cache) else { return Vec::new() };
-        let version = |id: &str| {
-            let found = entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok();
-            found.map(|nth| entries[nth].version.as_str().into())
+        let current = |state: DocumentState| {
+            let version = find_entry(&entries, &state.id).map(|entry| entry.version.as_str().into());
+            DocumentState { version, manifest, ..state }
         };
-        documents.into_iter().map(|seen| Seen { version: version(&seen.id), manifest, ..seen }).collect()
-    }
-
-    fn seen(&self) -> MutexGuard<'_, VecDeque<Seen>> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        documents.into_iter().map(|(uri, state)| (uri, current(state))).collect()
     }
 }
 
-impl Poll for Vigil {
-    fn changed(&self) -> Vec<(Arc<str>, Change)> {
-        let mut before: BTreeMap<Arc<str>, Vec<Seen>> = BTreeMap::new();
-        for seen in self.seen().iter() {
-            before.entry(seen.cache.clone()).or_default().push(seen.clone());
+impl ChangeSource for DocumentWatcher {
+    fn changes(&self) -> Vec<ResourceChange> {
+        let mut by_cache: BTreeMap<Arc<str>, Vec<(Arc<str>, DocumentState)>> = BTreeMap::new();
+        for watched in self.documents.snapshot() {
+            by_cache.entry(watched.state.cache.clone()).or_default().push((watched.key, watched.state));
         }
-        let looked = before.into_iter().flat_map(|(cache, documents)| self.look(&cache, documents));
-        let mut now: HashMap<Arc<str>, Seen> = looked.map(|seen| (seen.uri.clone(), seen)).collect();
-        let mut changed = Vec::new();
-        for seen in self.seen().iter_mut() {
-            let Some(now) = now.remove(&seen.uri) else { continue };
-            let change = match (&seen.version, &now.version) {
-                (before, now) if before == now => None,
-                (None, _) => Some(Change::Created),
-                (Some(_), None) => Some(Change::Deleted),
-                (Some(_), Some(_)) => Some(Change::Modified),
-            };
-            changed.extend(change.map(|change| (seen.uri.clone(), change)));
-            *seen = now;
-        }
-        changed
+        let current: HashMap<Arc<str>, DocumentState> =
+            by_cache.into_iter().flat_map(|(cache, documents)| self.current_states(&cache, documents)).collect();
+        self.documents.update(current, |state| state.version.as_ref())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::Ground;
+    use mainstay_core::Change;
+
+    use super::super::testing::CacheFixture;
     use super::*;
+    use crate::watch::MAX_WATCHED;
 
     const BOTH: &[(&str, &str)] = &[("a.md", "alpha"), ("b.md", "beta")];
 
-    fn watching(ground: &Ground) -> Vigil {
-        let vigil = Vigil::new(Arc::new(ground.caches()));
+    fn watching(fixture: &CacheFixture) -> DocumentWatcher {
+        let watcher = DocumentWatcher::new(Arc::new(fixture.root()));
         for (id, content) in BOTH {
-            add(&vigil, id, content);
+            add(&watcher, id, content);
         }
-        vigil
+        watcher
     }
 
-    fn add(vigil: &Vigil, id: &str, content: &str) {
-        vigil.add(&format!("context://docs/{id}"), "docs", id, content);
+    fn add(watcher: &DocumentWatcher, id: &str, content: &str) {
+        watcher.add(&format!("context://docs/{id}"), "docs", id, content);
     }
 
-    fn noticed(vigil: &Vigil) -> Vec<(String, Change)> {
-        vigil.changed().into_iter().map(|(uri, change)| (uri.to_string(), change)).collect()
+    fn changes(watcher: &DocumentWatcher) -> Vec<(String, Change)> {
+        watcher.changes().into_iter().map(|(uri, change)| (uri.to_string(), change)).collect()
     }
 
-    fn told(id: &str, change: Change) -> Vec<(String, Change)> {
+    fn change_of(id: &str, change: Change) -> Vec<(String, Change)> {
         vec![(format!("context://docs/{id}"), change)]
     }
 
     #[test]
-    fn only_documents_that_are_another_are_noticed_and_once() {
-        let ground = Ground::built(BOTH);
-        let vigil = watching(&ground);
-        assert_eq!(noticed(&vigil), []);
-        ground.build(true).unwrap();
-        assert_eq!(noticed(&vigil), [], "the same was built again");
-        ground.write(&[("b.md", "gamma"), ("c.md", "new")]);
-        ground.build(true).unwrap();
-        // Reading it meanwhile is no reason not to tell the others.
-        add(&vigil, "b.md", "gamma");
-        assert_eq!((noticed(&vigil), noticed(&vigil)), (told("b.md", Change::Modified), vec![]));
-        std::fs::remove_file(ground.sources().join("a.md")).unwrap();
-        ground.build(true).unwrap();
-        assert_eq!((noticed(&vigil), noticed(&vigil)), (told("a.md", Change::Deleted), vec![]));
-        ground.write(BOTH);
-        ground.build(true).unwrap();
-        let both = [told("a.md", Change::Created), told("b.md", Change::Modified)].concat();
-        let mut heard = noticed(&vigil);
-        heard.sort_by(|a, b| a.0.cmp(&b.0));
-        assert_eq!((heard, noticed(&vigil)), (both, vec![]));
+    fn only_changed_documents_are_announced_and_only_once() {
+        let fixture = CacheFixture::built(BOTH);
+        let watcher = watching(&fixture);
+        assert_eq!(changes(&watcher), []);
+        fixture.build(true).unwrap();
+        assert_eq!(changes(&watcher), [], "nothing has changed");
+        fixture.write_sources(&[("b.md", "gamma"), ("c.md", "new")]);
+        fixture.build(true).unwrap();
+        // A client that reads it now must not keep the others from being told.
+        add(&watcher, "b.md", "gamma");
+        assert_eq!((changes(&watcher), changes(&watcher)), (change_of("b.md", Change::Modified), vec![]));
+        std::fs::remove_file(fixture.sources().join("a.md")).unwrap();
+        fixture.build(true).unwrap();
+        assert_eq!((changes(&watcher), changes(&watcher)), (change_of("a.md", Change::Deleted), vec![]));
+        fixture.write_sources(BOTH);
+        fixture.build(true).unwrap();
+        let both = [change_of("a.md", Change::Created), change_of("b.md", Change::Modified)].concat();
+        let mut announced = changes(&watcher);
+        announced.sort_by(|a, b| a.0.cmp(&b.0));
+        assert_eq!((announced, changes(&watcher)), (both, vec![]));
     }
 
     #[test]
-    fn a_document_that_was_replaced_between_reading_and_watching_is_noticed() {
-        let ground = Ground::built(BOTH);
-        let vigil = watching(&ground);
-        assert_eq!(noticed(&vigil), []);
-        ground.write(&[("c.md", "new")]);
-        ground.build(true).unwrap();
-        assert_eq!(noticed(&vigil), []);
-        add(&vigil, "c.md", "old");
-        assert_eq!((noticed(&vigil), noticed(&vigil)), (told("c.md", Change::Modified), vec![]));
+    fn document_replaced_between_reading_and_watching_is_announced() {
+        let fixture = CacheFixture::built(BOTH);
+        let watcher = watching(&fixture);
+        assert_eq!(changes(&watcher), []);
+        fixture.write_sources(&[("c.md", "new")]);
+        fixture.build(true).unwrap();
+        assert_eq!(changes(&watcher), []);
+        add(&watcher, "c.md", "old");
+        assert_eq!((changes(&watcher), changes(&watcher)), (change_of("c.md", Change::Modified), vec![]));
     }
 
     #[test]
-    fn a_cache_that_goes_or_is_spoilt_takes_its_documents_along_until_it_is_back() {
-        let ground = Ground::built(&BOTH[..1]);
-        let vigil = watching(&ground);
-        assert_eq!(noticed(&vigil), told("b.md", Change::Deleted));
-        let manifest = ground.cache().join("manifest.json");
+    fn documents_of_a_missing_or_damaged_cache_are_deleted_until_it_is_restored() {
+        let fixture = CacheFixture::built(&BOTH[..1]);
+        let watcher = watching(&fixture);
+        assert_eq!(changes(&watcher), change_of("b.md", Change::Deleted));
+        let manifest = fixture.cache().join("manifest.json");
         let whole = std::fs::read(&manifest).unwrap();
-        for spoil in [|at: &_| std::fs::remove_file(at), |at: &_| std::fs::write(at, "{")] {
-            spoil(&manifest).unwrap();
-            assert_eq!((noticed(&vigil), noticed(&vigil)), (told("a.md", Change::Deleted), vec![]));
+        for damage in [|at: &_| std::fs::remove_file(at), |at: &_| std::fs::write(at, "{")] {
+            damage(&manifest).unwrap();
+            assert_eq!((changes(&watcher), changes(&watcher)), (change_of("a.md", Change::Deleted), vec![]));
             std::fs::write(&manifest, &whole).unwrap();
-            assert_eq!((noticed(&vigil), noticed(&vigil)), (told("a.md", Change::Created), vec![]));
+            assert_eq!((changes(&watcher), changes(&watcher)), (change_of("a.md", Change::Created), vec![]));
         }
-        std::fs::remove_dir_all(ground.cache()).unwrap();
-        assert_eq!((noticed(&vigil), noticed(&vigil)), (told("a.md", Change::Deleted), vec![]));
+        std::fs::remove_dir_all(fixture.cache()).unwrap();
+        assert_eq!((changes(&watcher), changes(&watcher)), (change_of("a.md", Change::Deleted), vec![]));
     }
 
     #[test]
-    fn a_manifest_is_read_again_only_if_it_changed() {
-        let ground = Ground::built(BOTH);
-        let vigil = watching(&ground);
-        // Until the clock of the file system has moved on, nothing is relied on.
+    fn manifest_is_read_again_only_after_a_change() {
+        let fixture = CacheFixture::built(BOTH);
+        let watcher = watching(&fixture);
+        // Until the clock of the file system has moved on, metadata is not relied on.
         std::thread::sleep(std::time::Duration::from_millis(3100));
-        assert_eq!(noticed(&vigil), []);
-        let held = |vigil: &Vigil| vigil.seen().iter().all(|seen| seen.manifest.is_some());
-        assert!(held(&vigil), "they are held against the manifest that was read");
-        // Whoever reads the manifest finds that the cache has no documents.
-        std::fs::rename(ground.cache().join("documents"), ground.cache().join("elsewhere")).unwrap();
-        assert_eq!(noticed(&vigil), []);
-        std::fs::remove_file(ground.cache().join("manifest.json")).unwrap();
-        assert_eq!(noticed(&vigil).len(), 2);
+        assert_eq!(changes(&watcher), []);
+        let watched = watcher.documents.snapshot();
+        assert!(watched.iter().all(|watched| watched.state.manifest.is_some()), "the manifest is settled");
+        // A second read of the cache would fail, because its documents are gone.
+        std::fs::rename(fixture.cache().join("documents"), fixture.cache().join("elsewhere")).unwrap();
+        assert_eq!(changes(&watcher), []);
+        std::fs::remove_file(fixture.cache().join("manifest.json")).unwrap();
+        assert_eq!(changes(&watcher).len(), 2);
     }
 
     #[test]
-    fn no_more_than_so_many_are_watched() {
-        let ground = Ground::built(BOTH);
-        let vigil = Vigil::new(Arc::new(ground.caches()));
-        for number in 0..=MOST {
-            add(&vigil, &number.to_string(), "");
+    fn number_of_watched_documents_is_limited() {
+        let fixture = CacheFixture::built(BOTH);
+        let watcher = DocumentWatcher::new(Arc::new(fixture.root()));
+        for number in 0..=MAX_WATCHED {
+            add(&watcher, &number.to_string(), "");
         }
-        let seen = vigil.seen();
-        assert_eq!((seen.len(), &*seen[0].uri), (MOST, "context://docs/1"));
+        let watched = watcher.documents.snapshot();
+        assert_eq!((watched.len(), &*watched[0].uri), (MAX_WATCHED, "context://docs/1"));
     }
 }

@@ -12,7 +12,7 @@ use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
-use mainstay_tools::{AgentsSettings, ContextSettings, Setup, Watch};
+use mainstay_tools::{AgentsSettings, ContextSettings, ResourceWatcher, Setup};
 use serde_json::Value;
 
 const SECRET: &str = "nobody may read this";
@@ -47,7 +47,7 @@ impl House {
         let store = format!("sqlite:{}", base.join("store.db").display());
         let setup = Setup {
             version: "0",
-            watch: Watch::new(&workspace),
+            watcher: ResourceWatcher::new(&workspace),
             workspace,
             files,
             exec: ExecSettings::default(),

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use mainstay_core::CacheFailure;
 use mainstay_server::AuthSettings;
-use mainstay_tools::context::{Failure, count_at};
+use mainstay_tools::context::count_caches_at;
 
 use super::say;
 use crate::house::{open_engine, open_store, open_workspace};
@@ -140,10 +141,10 @@ fn caches(config: &Config) -> Finding {
         Err(error) => return bad(format_args!("{error:#}"), "Say where caches are with --cache-root."),
     };
     let shown = directory.display();
-    match count_at(&directory) {
+    match count_caches_at(&directory) {
         Ok(1) => Good(format!("1 in {shown}")),
         Ok(count) => Good(format!("{count} in {shown}")),
-        Err(error) if Failure::of(&error) == Failure::CacheMissing => Note(format!(
+        Err(error) if CacheFailure::of(&error) == CacheFailure::CacheMissing => Note(format!(
             "{shown} is not there or is no directory; `mainstay context build --cache` makes the first cache in it"
         )),
         Err(error) => bad(

@@ -1,61 +1,64 @@
-//! Where agents get in each other's way.
+//! Compares what agents work on. Nothing here is stored: the tool stores what is found.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 use mainstay_core::Result;
-use mainstay_store::{Activity, ActivityQuery, AgentState, DetectedConflict};
-use serde_json::{Map, Value};
+use mainstay_store::{ActivityQuery, AgentState, DetectedConflict};
 
-use super::targets::{Done, Touches};
-use crate::agents::Desk;
+use super::targets::{Operations, Targets};
+use crate::agents::AgentTools;
 
-/// How many activities of each agent are looked at, the newest ones.
-const LOOKED_AT: usize = 5000;
+/// How many activities of each agent are read, the newest ones.
+const MAX_ACTIVITIES: usize = 5000;
 const PAGE: u32 = 200;
 
-/// The most words of a current task that are looked up as components.
-const WORDS: usize = 100;
+/// The most words of a current task that are looked up as component names.
+const MAX_TASK_WORDS: usize = 100;
 
 type Names = BTreeSet<String>;
 
-/// Agents by what they have their hands on.
-type Hands = BTreeMap<String, Names>;
+/// Names of agents by what they work on.
+type AgentsByTarget = BTreeMap<String, Names>;
 
-/// Everything in dispute among these agents, ordered by kind and name.
-pub(crate) async fn find(desk: &Desk, agents: &Names, now_ms: i64) -> Result<Vec<DetectedConflict>> {
-    let since_ms = now_ms - i64::from(desk.settings.conflict_hours) * 3_600_000;
-    let mut touched = BTreeMap::new();
-    let mut tasks = BTreeMap::new();
+/// What each agent's unfinished activities work on.
+type TargetsByAgent = BTreeMap<String, Targets>;
+
+/// All conflicts among these agents, ordered by kind and name.
+pub(crate) async fn find(tools: &AgentTools, agents: &Names, now_ms: i64) -> Result<Vec<DetectedConflict>> {
+    let since_ms = now_ms - i64::from(tools.settings.conflict_hours) * 3_600_000;
+    let mut targets = TargetsByAgent::new();
+    let mut task_words = BTreeMap::new();
     for agent in agents {
-        touched.insert(agent.clone(), touches(desk, agent, since_ms).await?);
-        if let Some(state) = desk.agents().state(agent).await? {
-            tasks.insert(agent.clone(), words(&state));
+        targets.insert(agent.clone(), unfinished_targets(tools, agent, since_ms).await?);
+        if let Some(state) = tools.agents().state(agent).await? {
+            task_words.insert(agent.clone(), words_of_task(&state));
         }
     }
-    let mut found = components(desk, &touched, &tasks).await?;
-    found.extend(files(&touched));
-    found.extend(routes(&touched));
-    found.extend(tables(&touched));
+    let mut found = component_conflicts(tools, &targets, &task_words).await?;
+    found.extend(file_conflicts(&targets));
+    found.extend(route_conflicts(&targets));
+    found.extend(table_conflicts(&targets));
     Ok(found)
 }
 
-/// What an agent's activities touch that are under way: not ended by a later row of the same activity.
-async fn touches(desk: &Desk, agent: &str, since_ms: i64) -> Result<Touches> {
-    // Texts may be long; their hashes tell them apart as well.
-    let (hasher, mut ended) = (RandomState::new(), HashSet::new());
-    let (mut touches, mut before) = (Touches::default(), None);
-    for _ in 0..LOOKED_AT / PAGE as usize {
+/// What an agent's unfinished activities work on. An activity is finished by a later row with the same text and the
+/// status completed or failed, so rows are read from the newest to the oldest.
+async fn unfinished_targets(tools: &AgentTools, agent: &str, since_ms: i64) -> Result<Targets> {
+    // Texts may have 10,000 characters; a hash of each is enough to tell 5,000 of them apart.
+    let (hasher, mut finished) = (RandomState::new(), HashSet::new());
+    let (mut targets, mut before) = (Targets::default(), None);
+    for _ in 0..MAX_ACTIVITIES / PAGE as usize {
         let query = ActivityQuery { agent: Some(agent.to_owned()), before, limit: PAGE, ..ActivityQuery::default() };
-        let page = desk.agents().activities(query).await?;
+        let page = tools.agents().activities(query).await?;
         for row in page.iter().filter(|row| row.at_ms >= since_ms) {
             let activity = hasher.hash_one(&row.activity);
             if matches!(row.status.as_deref(), Some("completed" | "failed")) {
-                ended.insert(activity);
-            } else if !ended.contains(&activity)
-                && let Some(details) = details(row)
+                finished.insert(activity);
+            } else if !finished.contains(&activity)
+                && let Some(details) = row.details.as_deref().and_then(|json| serde_json::from_str(json).ok())
             {
-                touches.add(&details);
+                targets.add(&details);
             }
         }
         before = page.last().filter(|row| row.at_ms >= since_ms).map(|row| row.id);
@@ -63,80 +66,77 @@ async fn touches(desk: &Desk, agent: &str, since_ms: i64) -> Result<Touches> {
             break;
         }
     }
-    Ok(touches)
+    Ok(targets)
 }
 
-fn details(row: &Activity) -> Option<Map<String, Value>> {
-    serde_json::from_str(row.details.as_deref()?).ok()
-}
-
-/// What may be a component's name in an agent's current task: every word of it, and the whole.
-fn words(state: &AgentState) -> Names {
+/// Possible component names in an agent's current task: every word of it, and the whole text.
+fn words_of_task(state: &AgentState) -> Names {
     let Some(task) = state.current_task.as_deref().filter(|_| state.status != "offline") else { return Names::new() };
     let word = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
-    let words = task.split_whitespace().take(WORDS).map(word).filter(|word| !word.is_empty());
+    let words = task.split_whitespace().take(MAX_TASK_WORDS).map(word).filter(|word| !word.is_empty());
     words.chain([task.trim().to_owned()]).collect()
 }
 
-/// Two own it or work on it.
-async fn components(
-    desk: &Desk,
-    touched: &BTreeMap<String, Touches>,
-    tasks: &BTreeMap<String, Names>,
+/// Two agents work on a component, or one works on it and another owns it (active).
+async fn component_conflicts(
+    tools: &AgentTools,
+    targets: &TargetsByAgent,
+    task_words: &BTreeMap<String, Names>,
 ) -> Result<Vec<DetectedConflict>> {
-    let mut hands = Hands::new();
-    for (agent, touches) in touched {
-        for component in &touches.components {
-            hands.entry(component.clone()).or_default().insert(agent.clone());
+    let mut workers = AgentsByTarget::new();
+    for (agent, targets) in targets {
+        for component in &targets.components {
+            workers.entry(component.clone()).or_default().insert(agent.clone());
         }
     }
-    let named: Names = hands.keys().chain(tasks.values().flatten()).cloned().collect();
-    for component in desk.agents().components_named(named.into_iter().collect()).await? {
-        let agents = hands.entry(component.name.clone()).or_default();
-        agents
-            .extend(tasks.iter().filter(|(_, words)| words.contains(&component.name)).map(|(agent, _)| agent.clone()));
-        if component.status == "active" && touched.contains_key(&component.owner) {
+    let names: Names = workers.keys().chain(task_words.values().flatten()).cloned().collect();
+    for component in tools.agents().components_named(names.into_iter().collect()).await? {
+        let agents = workers.entry(component.name.clone()).or_default();
+        let by_task = task_words.iter().filter(|(_, words)| words.contains(&component.name));
+        agents.extend(by_task.map(|(agent, _)| agent.clone()));
+        if component.status == "active" && targets.contains_key(&component.owner) {
             agents.insert(component.owner);
         }
     }
-    let shared = hands.into_iter().filter(|(_, agents)| agents.len() > 1);
-    Ok(shared.map(|(component, agents)| dispute("component", component, "medium", agents)).collect())
+    Ok(workers
+        .into_iter()
+        .filter_map(|(component, agents)| conflict("component", component, "medium", agents))
+        .collect())
 }
 
-/// Two touch the same method of a path; a path without a method stands for all of them.
-fn routes(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
+/// Two agents work on the same method of a path; a path without a method stands for all methods.
+fn route_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
     let mut paths: BTreeMap<&str, BTreeMap<Option<&str>, Names>> = BTreeMap::new();
-    for (agent, touches) in touched {
-        for route in &touches.routes {
+    for (agent, targets) in targets {
+        for route in &targets.routes {
             let methods = paths.entry(&route.path).or_default();
             methods.entry(route.method.as_deref()).or_default().insert(agent.clone());
         }
     }
     let mut found = Vec::new();
     for (path, mut methods) in paths {
-        let of_all = methods.remove(&None).unwrap_or_default();
-        if methods.is_empty() && of_all.len() > 1 {
-            found.push(dispute("route", path.to_owned(), "medium", of_all.clone()));
+        let all_methods = methods.remove(&None).unwrap_or_default();
+        if methods.is_empty() {
+            found.extend(conflict("route", path.to_owned(), "medium", all_methods.clone()));
         }
         for (method, agents) in methods {
-            let agents: Names = agents.union(&of_all).cloned().collect();
-            if agents.len() > 1 {
-                let route = format!("{} {path}", method.unwrap_or_default());
-                found.push(dispute("route", route, "medium", agents));
-            }
+            let route = format!("{} {path}", method.unwrap_or_default());
+            found.extend(conflict("route", route, "medium", agents.union(&all_methods).cloned().collect()));
         }
     }
     found
 }
 
-/// Who changes each thing, and who removes it.
-fn doers<'t>(things: impl Iterator<Item = (&'t String, &'t BTreeMap<String, Done>)>) -> (Hands, Hands) {
-    let (mut changing, mut removing) = (Hands::new(), Hands::new());
-    for (agent, things) in things {
-        for (thing, done) in things {
-            for (did, hands) in [(done.changed, &mut changing), (done.removed, &mut removing)] {
-                if did {
-                    hands.entry(thing.clone()).or_default().insert(agent.clone());
+/// Which agents change each target, and which remove it.
+fn by_operation<'t>(
+    targets: impl Iterator<Item = (&'t String, &'t BTreeMap<String, Operations>)>,
+) -> (AgentsByTarget, AgentsByTarget) {
+    let (mut changing, mut removing) = (AgentsByTarget::new(), AgentsByTarget::new());
+    for (agent, targets) in targets {
+        for (target, operations) in targets {
+            for (applies, agents) in [(operations.changed, &mut changing), (operations.removed, &mut removing)] {
+                if applies {
+                    agents.entry(target.clone()).or_default().insert(agent.clone());
                 }
             }
         }
@@ -144,37 +144,38 @@ fn doers<'t>(things: impl Iterator<Item = (&'t String, &'t BTreeMap<String, Done
     (changing, removing)
 }
 
-/// Two change the same table; worse, one removes what another changes.
-fn tables(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
-    let (changing, removing) = doers(touched.iter().map(|(agent, touches)| (agent, &touches.tables)));
-    let tables: BTreeSet<&String> = changing.keys().chain(removing.keys()).collect();
-    let mut found = Vec::new();
-    for table in tables {
-        let both = changing.contains_key(table) && removing.contains_key(table);
-        let agents: Names =
-            [&changing, &removing].into_iter().filter_map(|hands| hands.get(table)).flatten().cloned().collect();
-        if agents.len() > 1 {
-            found.push(dispute("schema", table.clone(), if both { "critical" } else { "high" }, agents));
-        }
+/// Two agents change or remove the same table; critical if one removes what another changes.
+fn table_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
+    let (mut changing, removing) = by_operation(targets.iter().map(|(agent, targets)| (agent, &targets.tables)));
+    let changed: Names = changing.keys().cloned().collect();
+    let removed: Names = removing.keys().cloned().collect();
+    for (table, agents) in removing {
+        changing.entry(table).or_default().extend(agents);
     }
-    found
+    let found = changing.into_iter().filter_map(|(table, agents)| {
+        let severity = if changed.contains(&table) && removed.contains(&table) { "critical" } else { "high" };
+        conflict("schema", table, severity, agents)
+    });
+    found.collect()
 }
 
-/// One edits what another removes, by itself or with a directory above it.
-fn files(touched: &BTreeMap<String, Touches>) -> Vec<DetectedConflict> {
-    let (changing, removing) = doers(touched.iter().map(|(agent, touches)| (agent, &touches.files)));
+/// One agent edits a file that another removes, by itself or with a directory above it.
+fn file_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
+    let (changing, removing) = by_operation(targets.iter().map(|(agent, targets)| (agent, &targets.files)));
     let mut found = Vec::new();
     for (file, editors) in changing {
-        let above = file.match_indices('/').map(|(at, _)| &file[..at]).chain([file.as_str()]);
-        let removers: Names = above.filter_map(|path| removing.get(path)).flatten().cloned().collect();
-        let agents: Names = editors.union(&removers).cloned().collect();
-        if !removers.is_empty() && agents.len() > 1 {
-            found.push(dispute("file", file, "critical", agents));
+        let paths = file.match_indices('/').map(|(at, _)| &file[..at]).chain([file.as_str()]);
+        let removers: Names = paths.filter_map(|path| removing.get(path)).flatten().cloned().collect();
+        if !removers.is_empty() {
+            let agents = editors.union(&removers).cloned().collect();
+            found.extend(conflict("file", file, "critical", agents));
         }
     }
     found
 }
 
-fn dispute(kind: &str, component: String, severity: &str, agents: Names) -> DetectedConflict {
-    DetectedConflict { component, kind: kind.into(), severity: severity.into(), agents: agents.into_iter().collect() }
+/// Nothing if only one agent works on it.
+fn conflict(kind: &str, component: String, severity: &str, agents: Names) -> Option<DetectedConflict> {
+    let agents: Vec<String> = Some(agents).filter(|agents| agents.len() > 1)?.into_iter().collect();
+    Some(DetectedConflict { component, kind: kind.into(), severity: severity.into(), agents })
 }

@@ -1,4 +1,5 @@
-//! Finds agents that work on the same thing: `targets.rs` reads what an activity touches, `detect.rs` compares agents.
+//! Finds agents that work on the same thing. `targets.rs` reads from an activity's details what it works on; `detect.rs`
+//! compares the agents.
 
 mod detect;
 mod targets;

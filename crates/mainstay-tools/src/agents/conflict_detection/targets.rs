@@ -1,18 +1,20 @@
-//! What an activity touches, as its details say.
+//! What an activity works on, read from its `details`: components, routes, tables and files.
+//!
+//! Agents write details freely, so every spelling that is likely to be meant is accepted and anything else is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-/// The most things of one agent that are compared.
-const MOST: usize = 1000;
+/// The most targets of one agent that are compared: details are written by agents and may name any number.
+const MAX_TARGETS: usize = 1000;
 
 /// Longer names are not compared.
-const LONGEST: usize = 500;
+const MAX_NAME_CHARS: usize = 500;
 
-/// What is done to a table or a file.
+/// What one agent does to a table or a file: both are possible, by different activities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct Operations {
     pub(crate) changed: bool,
     pub(crate) removed: bool,
 }
@@ -20,20 +22,20 @@ pub(crate) struct Done {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Route {
     pub(crate) path: String,
-    /// In capitals; none stands for every method.
+    /// In upper case; `None` stands for every method.
     pub(crate) method: Option<String>,
 }
 
-/// Everything an agent has its hands on.
+/// Everything an agent works on.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touches {
+pub(crate) struct Targets {
     pub(crate) components: BTreeSet<String>,
     pub(crate) routes: BTreeSet<Route>,
-    pub(crate) tables: BTreeMap<String, Done>,
-    pub(crate) files: BTreeMap<String, Done>,
+    pub(crate) tables: BTreeMap<String, Operations>,
+    pub(crate) files: BTreeMap<String, Operations>,
 }
 
-impl Touches {
+impl Targets {
     pub(crate) fn add(&mut self, details: &Map<String, Value>) {
         for item in items(details, "component", "components").filter_map(|item| name(item, &["name", "component"])) {
             if self.has_room() {
@@ -45,53 +47,55 @@ impl Touches {
                 self.routes.insert(route);
             }
         }
-        for (table, done) in acts(details, ["table", "tables"], REMOVED_TABLE) {
+        for (table, operations) in operations(details, ["table", "tables"], TABLE_REMOVALS) {
             if self.has_room() {
-                self.tables.entry(table.to_owned()).or_default().also(done);
+                self.tables.entry(table.to_owned()).or_default().merge(operations);
             }
         }
-        for (file, done) in acts(details, ["file", "files"], REMOVED_FILE) {
+        for (file, operations) in operations(details, ["file", "files"], FILE_REMOVALS) {
             let file: Vec<&str> = file.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
             if self.has_room() {
-                self.files.entry(file.join("/")).or_default().also(done);
+                self.files.entry(file.join("/")).or_default().merge(operations);
             }
         }
     }
 
     fn has_room(&self) -> bool {
-        self.components.len() + self.routes.len() + self.tables.len() + self.files.len() < MOST
+        self.components.len() + self.routes.len() + self.tables.len() + self.files.len() < MAX_TARGETS
     }
 }
 
-impl Done {
-    fn also(&mut self, done: Self) {
-        self.changed |= done.changed;
-        self.removed |= done.removed;
+impl Operations {
+    fn merge(&mut self, other: Self) {
+        self.changed |= other.changed;
+        self.removed |= other.removed;
     }
 }
 
-const REMOVED_TABLE: &[&str] = &["drop", "remove", "delete", "destroy", "truncate"];
-const REMOVED_FILE: &[&str] = &["drop", "remove", "delete", "destroy", "move", "rename"];
+const TABLE_REMOVALS: &[&str] = &["drop", "remove", "delete", "destroy", "truncate"];
+const FILE_REMOVALS: &[&str] = &["drop", "remove", "delete", "destroy", "move", "rename"];
 
-/// Operations that leave everything as it is.
-const LOOKED_AT: &[&str] = &["read", "select", "query", "view", "inspect", "list", "search"];
+/// Operations that change nothing and so conflict with nothing.
+const READ_ONLY: &[&str] = &["read", "select", "query", "view", "inspect", "list", "search"];
 
-/// Both spellings may hold one thing or a list of them.
+/// The values of a member in singular or plural; both may hold one value or a list.
 fn items<'d>(details: &'d Map<String, Value>, one: &str, many: &str) -> impl Iterator<Item = &'d Value> {
     let given = [details.get(one), details.get(many)].into_iter().flatten();
     given.flat_map(|given| given.as_array().map_or(std::slice::from_ref(given), Vec::as_slice))
 }
 
-/// A thing is named by a text, or by a member of an object.
+/// A target is given as a string, or as an object with a member that names it.
 fn name<'d>(item: &'d Value, members: &[&str]) -> Option<&'d str> {
-    let named = item.as_str().or_else(|| members.iter().find_map(|member| item.get(member)?.as_str()));
-    named.map(str::trim).filter(|name| comparable(name))
+    let name = item.as_str().or_else(|| members.iter().find_map(|member| item.get(member)?.as_str()));
+    name.map(str::trim).filter(|name| is_comparable(name))
 }
 
-fn comparable(name: &str) -> bool {
-    !name.is_empty() && name.chars().count() <= LONGEST && !name.contains('\0')
+/// PostgreSQL cannot look up a name with a NUL character.
+fn is_comparable(name: &str) -> bool {
+    !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS && !name.contains('\0')
 }
 
+/// A route as `"GET /users"`, `"/users"` or `{"method": "GET", "path": "/users"}`.
 fn route(item: &Value) -> Option<Route> {
     let (method, path) = match item.as_str() {
         Some(text) => text.trim().split_once(char::is_whitespace).map_or((None, text), |(m, p)| (Some(m), p)),
@@ -103,31 +107,31 @@ fn route(item: &Value) -> Option<Route> {
         .map(|method| method.trim().to_uppercase())
         .filter(|method| !matches!(method.as_str(), "" | "*" | "ANY" | "ALL"));
     let short = method.as_deref().is_none_or(|method| method.len() <= 20);
-    (short && comparable(path)).then(|| Route { path: path.to_owned(), method })
+    (short && is_comparable(path)).then(|| Route { path: path.to_owned(), method })
 }
 
-/// The first word, in small letters: "DROP TABLE" is a drop.
+/// The first word of `operation` in lower case: "DROP TABLE" is a drop.
 fn operation(item: &Map<String, Value>) -> Option<String> {
-    let said = item.get("operation")?.as_str()?;
-    said.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).map(str::to_lowercase)
+    let operation = item.get("operation")?.as_str()?;
+    operation.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).map(str::to_lowercase)
 }
 
-/// Things and what is done to each. What an item says of itself counts more than what is said of all; something done
-/// that is not told is a change.
-fn acts<'d>(
+/// Tables or files and what is done to each. An operation of the item itself takes precedence over the one of the whole
+/// activity; without any, the item counts as changed.
+fn operations<'d>(
     details: &'d Map<String, Value>,
     [one, many]: [&'static str; 2],
     removals: &'static [&'static str],
-) -> impl Iterator<Item = (&'d str, Done)> {
+) -> impl Iterator<Item = (&'d str, Operations)> {
     let general = operation(details);
     items(details, one, many).filter_map(move |item| {
         let own = item.as_object().and_then(operation);
         let operation = own.as_ref().or(general.as_ref()).map_or("", String::as_str);
-        if LOOKED_AT.contains(&operation) {
+        if READ_ONLY.contains(&operation) {
             return None;
         }
         let removed = removals.contains(&operation);
-        Some((name(item, &["name", "path", one])?, Done { changed: !removed, removed }))
+        Some((name(item, &["name", "path", one])?, Operations { changed: !removed, removed }))
     })
 }
 
@@ -136,21 +140,21 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn touched(details: &Value) -> Touches {
-        let mut touches = Touches::default();
-        touches.add(details.as_object().unwrap());
-        touches
+    fn targets_of(details: &Value) -> Targets {
+        let mut targets = Targets::default();
+        targets.add(details.as_object().unwrap());
+        targets
     }
 
     #[test]
-    fn every_spelling_of_a_thing_is_understood() {
+    fn every_spelling_of_a_target_is_understood() {
         for details in [
             json!({"component": "api"}),
             json!({"component": ["api"]}),
             json!({"components": ["api", "", 7, null, {"other": 1}]}),
             json!({"components": [{"name": " api "}]}),
         ] {
-            assert_eq!(touched(&details).components, BTreeSet::from(["api".to_owned()]), "{details}");
+            assert_eq!(targets_of(&details).components, BTreeSet::from(["api".to_owned()]), "{details}");
         }
         for details in [
             json!({"route": "get /users/"}),
@@ -158,15 +162,16 @@ mod tests {
             json!({"routes": ["GET   /users"]}),
         ] {
             let route = Route { path: "/users".into(), method: Some("GET".into()) };
-            assert_eq!(touched(&details).routes, BTreeSet::from([route]), "{details}");
+            assert_eq!(targets_of(&details).routes, BTreeSet::from([route]), "{details}");
         }
-        let any = touched(&json!({"routes": ["/", "* /a", {"path": "/b"}]})).routes;
+        let any = targets_of(&json!({"routes": ["/", "* /a", {"path": "/b"}]})).routes;
         assert!(any.iter().all(|route| route.method.is_none()) && any.len() == 3, "{any:?}");
     }
 
     #[test]
-    fn an_operation_is_a_change_a_removal_or_only_a_look() {
-        let (change, removal) = (Done { changed: true, removed: false }, Done { changed: false, removed: true });
+    fn operation_is_a_change_a_removal_or_read_only() {
+        let (change, removal) =
+            (Operations { changed: true, removed: false }, Operations { changed: false, removed: true });
         for (details, expected) in [
             (json!({"table": "t"}), Some(change)),
             (json!({"table": "t", "operation": "ALTER TABLE"}), Some(change)),
@@ -176,18 +181,19 @@ mod tests {
             (json!({"tables": [{"name": "t", "operation": "drop"}], "operation": "alter"}), Some(removal)),
             (json!({"tables": [{"table": "t"}], "operation": "drop"}), Some(removal)),
         ] {
-            assert_eq!(touched(&details).tables.get("t").copied(), expected, "{details}");
+            assert_eq!(targets_of(&details).tables.get("t").copied(), expected, "{details}");
         }
-        let files = touched(&json!({"files": ["./a//b", {"path": "c", "operation": "rename"}], "operation": "edit"}));
+        let files =
+            targets_of(&json!({"files": ["./a//b", {"path": "c", "operation": "rename"}], "operation": "edit"}));
         assert_eq!(files.files, BTreeMap::from([("a/b".to_owned(), change), ("c".to_owned(), removal)]));
     }
 
     #[test]
-    fn what_cannot_be_compared_is_left_out_and_there_is_an_end_to_it() {
+    fn malformed_targets_are_ignored_and_their_number_is_limited() {
         let many: Vec<String> = (0..5000).map(|number| number.to_string()).collect();
-        assert_eq!(touched(&json!({"components": many})).components.len(), MOST);
+        assert_eq!(targets_of(&json!({"components": many})).components.len(), MAX_TARGETS);
         let odd =
             json!({"components": ["x".repeat(501), "a\0b"], "tables": 7, "files": {"x": 1}, "routes": [{"method": 1}]});
-        assert_eq!(touched(&odd), Touches::default());
+        assert_eq!(targets_of(&odd), Targets::default());
     }
 }

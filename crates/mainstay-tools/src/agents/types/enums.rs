@@ -1,4 +1,6 @@
-//! The words the contract has for states and kinds. Every enum is written into a schema where it is used.
+//! Status values, categories and priorities, as the contract spells them.
+//!
+//! `inline` writes each enum into the schema that uses it: clients do not resolve `$ref`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Category {
+pub(crate) enum ActivityCategory {
     Task,
     Communication,
     Decision,
@@ -16,7 +18,7 @@ pub(crate) enum Category {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Stage {
+pub(crate) enum ActivityStatus {
     Started,
     InProgress,
     Completed,
@@ -26,7 +28,7 @@ pub(crate) enum Stage {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Presence {
+pub(crate) enum AgentStatus {
     Active,
     Idle,
     Busy,
@@ -36,7 +38,7 @@ pub(crate) enum Presence {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Standing {
+pub(crate) enum ComponentStatus {
     Active,
     Inactive,
     Deprecated,
@@ -52,32 +54,30 @@ pub(crate) enum Priority {
     Critical,
 }
 
-/// How a request for collaboration stands.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Request {
+pub(crate) enum CollaborationStatus {
     Pending,
     Accepted,
     Declined,
     Completed,
 }
 
-/// How a decision stands.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Outcome {
+pub(crate) enum DecisionStatus {
     Open,
     Accepted,
     Rejected,
     Withdrawn,
 }
 
-/// The word as it is stored, which is the word on the wire.
-pub(crate) fn stored(word: impl Serialize) -> String {
-    match serde_json::to_value(word) {
-        Ok(serde_json::Value::String(word)) => word,
+/// The spelling of a variant on the wire, which is also how it is stored.
+pub(crate) fn wire_name(variant: impl Serialize) -> String {
+    match serde_json::to_value(variant) {
+        Ok(serde_json::Value::String(name)) => name,
         Ok(_) | Err(_) => String::new(),
     }
 }

@@ -1,77 +1,105 @@
-//! Lists come in pages: a cursor is the number, or the name, of the last that was shown.
+//! Pages of a list. A cursor is the key of the last row of the page before: an id where the newest come first, a name
+//! where rows are ordered by name. Rows that are added meanwhile therefore neither repeat nor shift a page.
 
 use mainstay_core::{Error, Result};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
-/// The most of a list one call returns.
-pub(crate) const MOST: u32 = 200;
+use super::validation;
 
-/// A page ends early when it holds this much.
-const BYTES: usize = 1024 * 1024;
+/// The largest page, in rows.
+const MAX_ROWS: u32 = 200;
 
-pub(crate) fn usual() -> u32 {
+/// The largest page, in bytes: a page ends early rather than become a reply that clients cannot take.
+const MAX_BYTES: usize = 1024 * 1024;
+
+const fn default_limit() -> u32 {
     50
 }
 
-/// The number a cursor stands for.
-pub(crate) fn before(cursor: Option<&str>) -> Result<Option<i64>> {
-    let parse = |cursor: &str| {
-        cursor.parse().map_err(|_| {
-            let shown: String = cursor.chars().take(80).collect();
-            let told = format!("{shown:?} is not a cursor of this tool; leave it out to start from the beginning.");
-            Error::field("cursor", told)
-        })
-    };
-    cursor.map(parse).transpose()
-}
-
-/// The name a cursor stands for.
-pub(crate) fn after(cursor: Option<String>) -> Result<String> {
-    cursor.map_or_else(|| Ok(String::new()), |cursor| super::validation::name("cursor", cursor))
-}
-
-/// One more than is shown, to know whether there is more.
-pub(crate) fn fetched(limit: u32) -> u32 {
-    limit.clamp(1, MOST) + 1
-}
-
-/// Cuts a page out of what was fetched; gives the key of its last row if there is more.
-pub(crate) fn cut<T>(
-    mut rows: Vec<T>,
+// The arguments of every list, flattened into its own. Not a doc comment: the schema would take it as its description.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PageArgs {
+    /// Maximum number of entries to return.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = MAX_ROWS))]
     limit: u32,
-    bytes: impl Fn(&T) -> usize,
-    key: impl Fn(&T) -> String,
-) -> (Vec<T>, Option<String>) {
-    let most = usize::try_from(fetched(limit) - 1).unwrap_or(usize::MAX);
-    let mut held = 0;
-    let fits = rows.iter().take(most).take_while(|row| {
-        let first = held == 0;
-        held += bytes(row);
-        first || held <= BYTES
-    });
-    let fits = fits.count();
-    let more = rows.len() > fits;
-    rows.truncate(fits);
-    let next = rows.last().filter(|_| more).map(key);
-    (rows, next)
+    /// next_cursor of the page before; leave it out for the first page.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+impl PageArgs {
+    /// For lists with the newest first: only ids below this one.
+    pub(crate) fn before(&self) -> Result<Option<i64>> {
+        let parse = |cursor: &String| {
+            cursor.parse().map_err(|_| {
+                let shown: String = cursor.chars().take(80).collect();
+                let message = format!("{shown:?} is not a cursor of this tool; leave it out to get the first page.");
+                Error::field("cursor", message)
+            })
+        };
+        self.cursor.as_ref().map(parse).transpose()
+    }
+
+    /// For lists ordered by name: only names after this one.
+    pub(crate) fn after(&self) -> Result<String> {
+        self.cursor.clone().map_or_else(|| Ok(String::new()), |cursor| validation::name("cursor", cursor))
+    }
+
+    fn rows(&self) -> u32 {
+        self.limit.clamp(1, MAX_ROWS)
+    }
+
+    /// How many rows to fetch: one more than the page shows, to know whether another page follows.
+    pub(crate) fn fetch_limit(&self) -> u32 {
+        self.rows() + 1
+    }
+
+    /// Cuts the page out of the fetched rows; also gives the next cursor if rows are left. A page holds at least one row,
+    /// however large that is: otherwise nobody could get past it.
+    pub(crate) fn cut<T>(
+        &self,
+        mut rows: Vec<T>,
+        size: impl Fn(&T) -> usize,
+        key: impl Fn(&T) -> String,
+    ) -> (Vec<T>, Option<String>) {
+        let max_rows = usize::try_from(self.rows()).unwrap_or(usize::MAX);
+        let mut total = 0;
+        let page = rows.iter().take(max_rows).take_while(|row| {
+            let first = total == 0;
+            total += size(row);
+            first || total <= MAX_BYTES
+        });
+        let page = page.count();
+        let has_more = rows.len() > page;
+        rows.truncate(page);
+        let next_cursor = rows.last().filter(|_| has_more).map(key);
+        (rows, next_cursor)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn page_args(limit: u32, cursor: Option<&str>) -> PageArgs {
+        PageArgs { limit, cursor: cursor.map(str::to_owned) }
+    }
+
     #[test]
-    fn a_page_ends_at_its_limit_or_when_it_is_full_and_always_holds_something() {
-        let page = |rows: Vec<usize>, limit| cut(rows, limit, |bytes| *bytes, ToString::to_string);
+    fn page_ends_at_its_row_limit_or_byte_limit_and_is_never_empty() {
+        let page = |rows: Vec<usize>, limit| page_args(limit, None).cut(rows, |bytes| *bytes, ToString::to_string);
         assert_eq!(page(vec![1, 2, 3], 2), (vec![1, 2], Some("2".into())));
         assert_eq!(page(vec![1, 2], 2), (vec![1, 2], None));
-        assert_eq!(page(vec![BYTES + 1, 2], 5), (vec![BYTES + 1], Some((BYTES + 1).to_string())));
-        assert_eq!(page(vec![BYTES - 1, 1, 2], 5).0.len(), 2);
+        assert_eq!(page(vec![MAX_BYTES + 1, 2], 5), (vec![MAX_BYTES + 1], Some((MAX_BYTES + 1).to_string())));
+        assert_eq!(page(vec![MAX_BYTES - 1, 1, 2], 5).0.len(), 2);
         assert_eq!(page(vec![], 5), (vec![], None));
     }
 
     #[test]
-    fn a_cursor_that_is_none_is_refused() {
-        assert_eq!(before(Some("12")).unwrap(), Some(12));
-        assert!(before(Some("x")).is_err());
+    fn malformed_cursor_is_rejected() {
+        assert_eq!(page_args(1, Some("12")).before().unwrap(), Some(12));
+        assert!(page_args(1, Some("x")).before().is_err());
     }
 }

@@ -1,34 +1,36 @@
-//! What may be stored, and how it is told that something may not. Not in the schemas: those are the contract's.
+//! Limits on what is stored. They are not part of the input schemas, which the contract fixes.
 
 use mainstay_core::{Error, Result};
 use serde_json::{Map, Value};
 
-const NAME: usize = 200;
-const TEXT: usize = 10_000;
-const OBJECT: usize = 64 * 1024;
+const MAX_NAME_CHARS: usize = 200;
+const MAX_TEXT_CHARS: usize = 10_000;
+const MAX_JSON_BYTES: usize = 64 * 1024;
 
-/// A name of an agent, a component or a category: something to be told apart by.
+/// A name of an agent, a component or a category: not empty, short, and printable on one line.
 pub(crate) fn name(field: &str, name: String) -> Result<String> {
     let length = name.chars().count();
     if name.trim().is_empty() {
         return Err(Error::field(field, format!("{field} is empty; give a name.")));
     }
-    if length > NAME {
-        return Err(Error::field(field, format!("{field} has {length} characters; a name may have {NAME}.")));
+    if length > MAX_NAME_CHARS {
+        let message = format!("{field} has {length} characters; the maximum for a name is {MAX_NAME_CHARS}.");
+        return Err(Error::field(field, message));
     }
     if name.chars().any(char::is_control) {
-        return Err(Error::field(field, format!("{field} is {name:?}; a name has no control characters.")));
+        return Err(Error::field(field, format!("{field} is {name:?}; a name must not have control characters.")));
     }
     Ok(name)
 }
 
+/// Free text. PostgreSQL cannot store a NUL character, so it is rejected on SQLite, too.
 pub(crate) fn text(field: &str, text: String) -> Result<String> {
     let length = text.chars().count();
     if text.trim().is_empty() {
-        return Err(Error::field(field, format!("{field} is empty; say something.")));
+        return Err(Error::field(field, format!("{field} is empty; give some text.")));
     }
-    if length > TEXT {
-        return Err(Error::field(field, format!("{field} has {length} characters; it may have {TEXT}.")));
+    if length > MAX_TEXT_CHARS {
+        return Err(Error::field(field, format!("{field} has {length} characters; the maximum is {MAX_TEXT_CHARS}.")));
     }
     if text.contains('\0') {
         return Err(Error::field(field, format!("{field} contains a NUL character, which cannot be stored.")));
@@ -36,18 +38,20 @@ pub(crate) fn text(field: &str, text: String) -> Result<String> {
     Ok(text)
 }
 
-/// A text that may be left out; an empty one says as little.
-pub(crate) fn maybe_text(field: &str, given: Option<String>) -> Result<Option<String>> {
+/// An optional text; an empty one counts as left out.
+pub(crate) fn optional_text(field: &str, given: Option<String>) -> Result<Option<String>> {
     given.filter(|given| !given.is_empty()).map(|given| text(field, given)).transpose()
 }
 
-pub(crate) fn object(field: &str, given: Option<Map<String, Value>>) -> Result<Option<String>> {
+/// An optional object, as the JSON that is stored.
+pub(crate) fn object_json(field: &str, given: Option<Map<String, Value>>) -> Result<Option<String>> {
     let Some(given) = given else { return Ok(None) };
     let json = Value::Object(given).to_string();
-    if json.len() > OBJECT {
-        let told =
-            format!("{field} has {} bytes as JSON; it may have {OBJECT}. Put large things into files.", json.len());
-        return Err(Error::field(field, told));
+    if json.len() > MAX_JSON_BYTES {
+        let length = json.len();
+        let message =
+            format!("{field} has {length} bytes as JSON; the maximum is {MAX_JSON_BYTES}. Put large data into files.");
+        return Err(Error::field(field, message));
     }
     Ok(Some(json))
 }
@@ -58,21 +62,21 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_value_at_its_limit_is_taken_and_one_past_it_is_told_by_its_field() {
-        assert!(name("agent", "é".repeat(NAME)).is_ok() && text("task", "é".repeat(TEXT)).is_ok());
+    fn value_at_its_limit_is_accepted_and_one_past_it_is_rejected_by_field() {
+        assert!(name("agent", "é".repeat(MAX_NAME_CHARS)).is_ok() && text("task", "é".repeat(MAX_TEXT_CHARS)).is_ok());
         for refused in [
-            name("f", "x".repeat(NAME + 1)),
+            name("f", "x".repeat(MAX_NAME_CHARS + 1)),
             name("f", " ".into()),
             name("f", "a\nb".into()),
-            text("f", "x".repeat(TEXT + 1)),
+            text("f", "x".repeat(MAX_TEXT_CHARS + 1)),
             text("f", String::new()),
             text("f", "a\0b".into()),
         ] {
             assert_eq!(refused.unwrap_err().field_name().unwrap(), "f");
         }
         let object_of = |length: usize| json!({ "k": "x".repeat(length) }).as_object().cloned();
-        assert_eq!(object("f", object_of(OBJECT - 8)).unwrap().unwrap().len(), OBJECT);
-        assert!(object("f", object_of(OBJECT - 7)).is_err());
-        assert_eq!(maybe_text("f", Some(String::new())).unwrap(), None);
+        assert_eq!(object_json("f", object_of(MAX_JSON_BYTES - 8)).unwrap().unwrap().len(), MAX_JSON_BYTES);
+        assert!(object_json("f", object_of(MAX_JSON_BYTES - 7)).is_err());
+        assert_eq!(optional_text("f", Some(String::new())).unwrap(), None);
     }
 }

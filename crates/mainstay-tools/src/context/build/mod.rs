@@ -1,8 +1,8 @@
 //! Building a cache: which files become documents (`sources.rs`), what their files are called (`file_names.rs`), and
-//! writing them (`plan.rs`).
+//! writing them beside the target before they take its place (`plan.rs`).
 
 mod file_names;
 mod plan;
-pub(crate) mod sources;
+mod sources;
 
-pub use plan::{Built, Plan};
+pub use plan::{BuildReport, Plan};

@@ -1,140 +1,153 @@
-//! Building a cache: all of it under a name of our own, then in its place.
+//! AtomicDir a cache: everything is written under a temporary name beside the target, then takes its place in one step
+//! (`mainstay_sandbox::AtomicDir`). A build that fails or dies leaves the old cache as it was.
 
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
-use mainstay_core::{Error, Kind, Result};
+use mainstay_core::{CacheFailure, Error, Kind, Result};
 use mainstay_sandbox::{AtomicDir, AtomicSubdir, Dir, EntryKind, Workspace};
 use serde::Serialize;
 
-use super::file_names::{Stems, spare};
+use super::file_names;
 use super::sources::{self, Source};
-use crate::context::cache::error::Failure;
-use crate::context::cache::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
-use crate::context::cache::reader::{EmptyObject, LARGEST_DOCUMENT, LARGEST_MANIFEST, Stored};
-use crate::context::worker_pool;
+use crate::context::cache::{
+    DOCUMENTS, Entry, INDEX, MANIFEST, MAX_DOCUMENT_BYTES, MAX_MANIFEST_BYTES, Manifest, StoredDocument, version_of,
+};
+use crate::context::parallel;
 use crate::progress::Progress;
 
-/// What is built of what.
+/// What to build, from what.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     pub sources: &'a Path,
     pub cache: &'a Path,
-    /// A cache that is there already is replaced.
+    /// Replace an existing cache.
     pub force: bool,
     pub created_at: Timestamp,
 }
 
-/// A cache that has been built.
+/// The result of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Built {
+pub struct BuildReport {
     pub documents: usize,
     pub cache_version: String,
 }
 
 impl Plan<'_> {
-    pub fn build(&self, progress: &Progress) -> Result<Built> {
+    pub fn build(&self, progress: &Progress) -> Result<BuildReport> {
         let workspace = sources::open(self.sources)?;
         let sources = sources::find(&workspace)?;
-        let building = AtomicDir::create(self.cache).map_err(|error| self.cannot(&error))?;
-        // Nobody wants to wait for this to be told only at the end.
-        if !self.force && building.existing().map_err(|error| self.cannot(&error))?.is_some() {
-            let told = format!("{} is there already; build with --force to replace it.", self.cache.display());
-            return Err(Failure::Io.error(told));
+        let building = AtomicDir::create(self.cache).map_err(|error| self.write_error(&error))?;
+        // `commit` checks this again; here it saves the user from waiting for a build that will be refused.
+        if !self.force && building.existing().map_err(|error| self.write_error(&error))?.is_some() {
+            let message = format!("{} already exists; use --force to replace it.", self.cache.display());
+            return Err(CacheFailure::Io.error(message));
         }
         progress.expect(sources.len());
-        let manifest = Manifest::new(self.store(&workspace, &sources, &building, progress)?, self.created_at);
+        let manifest = Manifest::new(self.write_documents(&workspace, &sources, &building, progress)?, self.created_at);
         let put =
-            |name, content: Result<Vec<u8>>| building.write_file(name, &content?).map_err(|error| self.cannot(&error));
-        put(INDEX, pretty(&manifest.index()))?;
-        put(MANIFEST, pretty(&manifest))?;
-        building.commit(self.force.then_some(&may_be_replaced)).map_err(|error| self.cannot(&error))?;
-        Ok(Built { documents: sources.len(), cache_version: manifest.cache_version })
+            |name, json: Result<Vec<u8>>| building.write_file(name, &json?).map_err(|error| self.write_error(&error));
+        put(INDEX, pretty_json(&manifest.index()))?;
+        put(MANIFEST, pretty_json(&manifest))?;
+        building.commit(self.force.then_some(&check_replaceable)).map_err(|error| self.write_error(&error))?;
+        Ok(BuildReport { documents: sources.len(), cache_version: manifest.cache_version })
     }
 
-    /// Writes every document. Files are named after their content, so names that several of them want are settled once
-    /// all are known: which of them was written first must not show.
-    fn store(
+    /// Writes every document. Names follow from the contents of all documents, which are known only at the end; so
+    /// documents whose name is still in doubt are written under another one and renamed. Most never are: reading every
+    /// source twice instead would double the time of a build.
+    fn write_documents(
         &self,
         workspace: &Workspace,
         sources: &[Source],
         building: &AtomicDir,
         progress: &Progress,
     ) -> Result<Vec<Entry>> {
-        let folder = building.create_dir(DOCUMENTS).map_err(|error| self.cannot(&error))?;
-        let taken: Mutex<HashMap<String, usize>> = Mutex::default();
-        let versions = worker_pool::for_each(sources.len(), progress, |nth| {
+        let folder = building.create_dir(DOCUMENTS).map_err(|error| self.write_error(&error))?;
+        // Which document was written under each preferred name: the first to come, in no certain order.
+        let written: Mutex<HashMap<String, usize>> = Mutex::default();
+        let versions = parallel::map_documents(sources.len(), progress, |nth| {
             let content = read(workspace, &sources[nth])?;
             let version = version_of(content.as_bytes());
-            let stem = Stems::shortest(&version).to_owned();
-            let first = *taken.lock().unwrap_or_else(PoisonError::into_inner).entry(stem.clone()).or_insert(nth) == nth;
-            let name = if first { file_name(&stem) } else { file_name(&spare(nth)) };
-            self.write(&folder, &name, &sources[nth], &version, content)?;
+            let name = file_names::preferred(&version).to_owned();
+            let mut names = written.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_first = *names.entry(name.clone()).or_insert(nth) == nth;
+            drop(names);
+            let name = if is_first { name } else { file_names::temporary(nth) };
+            self.write_document(&folder, &name, &sources[nth], &version, content)?;
             Ok(version)
         })?;
-        let stems = Stems::of(&versions);
-        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.settle(&folder, &versions, &stems, &taken)?;
-        let entries = sources.iter().zip(versions).zip(stems.names()).map(|((source, version), stem)| Entry {
+        let names = file_names::assign(&versions);
+        let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
+        self.rename_documents(&folder, &versions, &names, &written)?;
+        let entries = sources.iter().zip(versions).zip(names).map(|((source, version), name)| Entry {
             id: source.id.clone(),
             version,
-            file: format!("{DOCUMENTS}/{}", file_name(stem)),
+            file: format!("{DOCUMENTS}/{name}.json"),
         });
         Ok(entries.collect())
     }
 
-    fn write(&self, folder: &AtomicSubdir, name: &str, source: &Source, version: &str, content: String) -> Result<()> {
-        let stored = Stored {
+    fn write_document(
+        &self,
+        folder: &AtomicSubdir,
+        name: &str,
+        source: &Source,
+        version: &str,
+        content: String,
+    ) -> Result<()> {
+        let stored = StoredDocument {
             id: source.id.as_str().into(),
             version: version.into(),
             source: source.path.as_str().into(),
             content,
-            metadata: EmptyObject,
+            metadata: serde_json::from_str("{}").map_err(Error::internal)?,
         };
         let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
-        if bytes.len() as u64 > LARGEST_DOCUMENT {
+        if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
             return Err(too_large(source));
         }
-        folder.write_file(name, &bytes).map_err(|error| self.cannot(&error))
+        folder.write_file(&file_name(name), &bytes).map_err(|error| self.write_error(&error))
     }
 
-    /// Renames those that were not written under their own name. First those that have another's, then the others.
-    fn settle(
+    /// Gives every document its final name. Those that have another document's name move out of the way first.
+    fn rename_documents(
         &self,
         folder: &AtomicSubdir,
         versions: &[String],
-        stems: &Stems,
-        taken: &HashMap<String, usize>,
+        names: &[String],
+        written: &HashMap<String, usize>,
     ) -> Result<()> {
-        let rename =
-            |old: &str, new: &str| folder.rename(&file_name(old), &file_name(new)).map_err(|error| self.cannot(&error));
-        let named = |nth: usize| (&versions[nth], &stems.names()[nth]);
-        let strangers = taken.iter().filter(|(stem, nth)| stems.names()[**nth] != **stem);
-        let mut moved: Vec<usize> = Vec::new();
-        for (stem, nth) in strangers {
-            rename(stem, &spare(*nth))?;
-            moved.push(*nth);
+        let rename = |old: &str, new: &str| {
+            folder.rename(&file_name(old), &file_name(new)).map_err(|error| self.write_error(&error))
+        };
+        let mut temporary: Vec<usize> = Vec::new();
+        for (name, nth) in written.iter().filter(|(name, nth)| names[**nth] != **name) {
+            rename(name, &file_names::temporary(*nth))?;
+            temporary.push(*nth);
         }
-        moved.extend((0..versions.len()).filter(|nth| taken.get(Stems::shortest(named(*nth).0)) != Some(nth)));
-        moved.sort_unstable();
-        moved.iter().try_for_each(|nth| rename(&spare(*nth), named(*nth).1))
+        let has_temporary_name = |nth: &usize| written.get(file_names::preferred(&versions[*nth])) != Some(nth);
+        temporary.extend((0..versions.len()).filter(has_temporary_name));
+        temporary.sort_unstable();
+        temporary.iter().try_for_each(|nth| rename(&file_names::temporary(*nth), &names[*nth]))
     }
 
-    fn cannot(&self, error: &Error) -> Error {
-        // What the system says is for whoever runs this; there is no log to look into.
+    /// On the command line there is no log to look into, so the message says what the system said.
+    fn write_error(&self, error: &Error) -> Error {
         let reason = if error.kind == Kind::Internal { error.detail.as_deref() } else { None };
         let reason = reason.unwrap_or(&error.public);
-        Failure::Io.because(format!("The cache {} cannot be written: {reason}", self.cache.display()), error)
+        CacheFailure::Io.because(format!("The cache {} cannot be written: {reason}", self.cache.display()), error)
     }
 }
 
-/// An empty directory, or one that holds what a cache holds and nothing else: only a cache may be lost. It need not be
-/// whole.
-fn may_be_replaced(directory: &Dir) -> Result<()> {
-    let kept =
-        |what: &str| Error::new(Kind::Conflict, format!("what is there is no cache and is not replaced: {what}."));
+/// Only an empty directory or a cache may be replaced, whole or damaged: one that holds what a cache holds and nothing
+/// else.
+fn check_replaceable(directory: &Dir) -> Result<()> {
+    let refused = |reason: &str| {
+        Error::new(Kind::Conflict, format!("the existing directory is not a cache and is not replaced: {reason}."))
+    };
     let entries = directory.entries()?;
     let mut has_manifest = entries.is_empty();
     for entry in entries {
@@ -146,54 +159,55 @@ fn may_be_replaced(directory: &Dir) -> Result<()> {
                     entry.kind == EntryKind::File && entry.name.as_encoded_bytes().ends_with(b".json")
                 };
                 let documents = directory.child(&entry.name)?.entries()?;
-                if let Some(stranger) = documents.iter().find(|entry| !is_document(entry)) {
-                    return Err(kept(&format!("it holds {DOCUMENTS}/{}", stranger.name.display())));
+                if let Some(other) = documents.iter().find(|entry| !is_document(entry)) {
+                    return Err(refused(&format!("it holds {DOCUMENTS}/{}", other.name.display())));
                 }
             }
-            _ => return Err(kept(&format!("it holds {}", entry.name.display()))),
+            _ => return Err(refused(&format!("it holds {}", entry.name.display()))),
         }
     }
-    if has_manifest { Ok(()) } else { Err(kept(&format!("it has no {MANIFEST}"))) }
+    if has_manifest { Ok(()) } else { Err(refused(&format!("it has no {MANIFEST}"))) }
 }
 
 fn read(workspace: &Workspace, source: &Source) -> Result<String> {
-    let file = workspace.find(&source.path).and_then(|spot| spot.open_file());
-    let bytes = file.and_then(|file| file.read_whole(LARGEST_DOCUMENT));
+    let file = workspace.find(&source.path).and_then(|path| path.open_file());
+    let bytes = file.and_then(|file| file.read_whole(MAX_DOCUMENT_BYTES));
     let bytes = bytes.map_err(|error| {
         if error.kind == Kind::NotFound {
-            Failure::Io.error(format!("{} went away while the cache was built; build it again.", source.path))
+            CacheFailure::Io.error(format!("{} was removed while the cache was built; build it again.", source.path))
         } else {
             sources::unreadable(&source.path, &error)
         }
     })?;
     String::from_utf8(bytes.ok_or_else(|| too_large(source))?).map_err(|error| {
-        let told = format!(
+        let message = format!(
             "{} is not UTF-8 (its byte {} is not); convert it, or move it out of the sources.",
             source.path,
             error.utf8_error().valid_up_to()
         );
-        Failure::Io.error(told)
+        CacheFailure::Io.error(message)
     })
 }
 
 fn too_large(source: &Source) -> Error {
-    let told = format!("{} is larger than a document can be, which is {LARGEST_DOCUMENT} bytes.", source.path);
-    Failure::Io.error(told)
+    let message = format!("{} is larger than the maximum of {MAX_DOCUMENT_BYTES} bytes for a document.", source.path);
+    CacheFailure::Io.error(message)
 }
 
 fn file_name(stem: &str) -> String {
     format!("{stem}.json")
 }
 
-/// Whoever reads it has a limit.
-fn pretty(value: &impl Serialize) -> Result<Vec<u8>> {
+/// Refuses to write what a reader would refuse to read.
+fn pretty_json(value: &impl Serialize) -> Result<Vec<u8>> {
     let bytes = serde_json::to_vec_pretty(value).map_err(Error::internal)?;
-    if bytes.len() as u64 > LARGEST_MANIFEST {
-        let told = format!(
-            "These are too many documents for one cache: its manifest would have {} bytes, more than {LARGEST_MANIFEST}.",
+    if bytes.len() as u64 > MAX_MANIFEST_BYTES {
+        let message = format!(
+            "There are too many documents for one cache: its manifest would have {} bytes, the maximum is \
+             {MAX_MANIFEST_BYTES}.",
             bytes.len()
         );
-        return Err(Failure::Io.error(told));
+        return Err(CacheFailure::Io.error(message));
     }
     Ok(bytes)
 }

@@ -2,38 +2,36 @@
 
 use std::fmt;
 
-use mainstay_core::Error;
+use mainstay_core::{CacheFailure, Error};
 
-use super::error::Failure;
+const MAX_CHARS: usize = 300;
 
-const LONGEST: usize = 300;
-
-/// One thing that is not as it was built.
+/// One part of a cache that is not as it was built.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
-    /// Where, in the cache.
+pub struct Defect {
+    /// Path of the file in the cache.
     file: String,
-    what: String,
-    /// What whoever reads files for a living wants to know besides.
+    problem: String,
+    /// The parser's message, for the operator.
     detail: Option<String>,
 }
 
-impl Flaw {
-    /// A cache that somebody has made up may have names of any length; of those the beginning has to do.
-    pub(crate) fn new(file: impl AsRef<str>, what: impl AsRef<str>) -> Self {
-        let told = |text: &str| text.chars().take(LONGEST).collect();
-        Self { file: told(file.as_ref()), what: told(what.as_ref()), detail: None }
+impl Defect {
+    /// A manipulated cache may hold names of any length; both texts are cut.
+    pub(crate) fn new(file: impl AsRef<str>, problem: impl AsRef<str>) -> Self {
+        let cut = |text: &str| text.chars().take(MAX_CHARS).collect();
+        Self { file: cut(file.as_ref()), problem: cut(problem.as_ref()), detail: None }
     }
 
-    pub(crate) fn because(self, detail: &dyn fmt::Display) -> Self {
+    pub(crate) fn with_detail(self, detail: &dyn fmt::Display) -> Self {
         Self { detail: Some(detail.to_string()), ..self }
     }
 
-    /// The error for somebody who asked this cache for something.
-    pub(crate) fn error(self, cache: &str) -> Error {
-        let Self { file, what, detail } = self;
-        let told = format!("The cache {cache} is not as it was built ({file}: {what}). Build it anew.");
-        let error = Failure::CacheInvalid.error(told);
+    /// The error of a call that needed this cache.
+    pub(crate) fn into_error(self, cache: &str) -> Error {
+        let Self { file, problem, detail } = self;
+        let message = format!("The cache {cache} is damaged ({file}: {problem}). Build it again.");
+        let error = CacheFailure::CacheInvalid.error(message);
         match detail {
             Some(detail) => error.with_detail(detail),
             None => error,
@@ -41,9 +39,9 @@ impl Flaw {
     }
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for Defect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file, self.what)?;
+        write!(f, "{}: {}", self.file, self.problem)?;
         self.detail.as_ref().map_or(Ok(()), |detail| write!(f, " ({detail})"))
     }
 }

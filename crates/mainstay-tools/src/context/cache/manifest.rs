@@ -1,4 +1,5 @@
-//! What a cache says of itself. The layout is frozen: order and spelling of the members are part of it.
+//! The layout of a cache: file names, the manifest and its hashes. Contract 002 freezes all of it, including the order and
+//! spelling of the members.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,18 +8,19 @@ use mainstay_core::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::defect::Flaw;
+use super::defect::Defect;
 
-/// Where a cache's documents lie in it.
+/// The directory of the documents.
 pub(crate) const DOCUMENTS: &str = "documents";
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const INDEX: &str = "index.json";
 
-/// Everything that can be in a cache.
+/// Everything that can be in the directory of a cache.
 pub(crate) const PARTS: &[&str] = &[DOCUMENTS, MANIFEST, INDEX];
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Manifest {
+    /// The hash over ids and versions of all documents.
     pub(crate) cache_version: String,
     build_config: BuildConfig,
     created_at: Timestamp,
@@ -32,19 +34,21 @@ struct BuildConfig {
     hash_algorithm: String,
 }
 
+/// A document in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
     pub(crate) id: String,
     pub(crate) version: String,
+    /// Path of its file in the cache.
     pub(crate) file: String,
 }
 
 impl Entry {
-    /// The file's name in the directory of documents; nothing if it lies anywhere else.
-    pub(crate) fn name(&self) -> Option<&str> {
+    /// The file's name in the directory of documents; `None` if the path leads anywhere else.
+    pub(crate) fn file_name(&self) -> Option<&str> {
         let name = self.file.strip_prefix(DOCUMENTS)?.strip_prefix('/')?;
-        let plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
-        plain.then_some(name)
+        let is_plain = !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\0']);
+        is_plain.then_some(name)
     }
 }
 
@@ -55,7 +59,7 @@ impl BuildConfig {
 }
 
 impl Manifest {
-    /// Of documents in the order of their ids.
+    /// The documents have to be sorted by id.
     pub(crate) fn new(documents: Vec<Entry>, created_at: Timestamp) -> Self {
         Self {
             cache_version: cache_version(&documents),
@@ -66,34 +70,44 @@ impl Manifest {
         }
     }
 
+    /// The content of `index.json`: the file of each id.
     pub(crate) fn index(&self) -> BTreeMap<&str, &str> {
         self.documents.iter().map(|entry| (entry.id.as_str(), entry.file.as_str())).collect()
     }
 
-    /// What contradicts itself, before any document is looked at. Whoever wants to know only whether anything does takes
-    /// the first.
-    pub(crate) fn flaws(&self) -> impl Iterator<Item = Flaw> + '_ {
+    /// What contradicts itself, without reading any document. Lazy: a query only needs to know whether there is any.
+    pub(crate) fn defects(&self) -> impl Iterator<Item = Defect> + '_ {
         let BuildConfig { version, hash_algorithm } = &self.build_config;
         let listed = self.documents.len();
         let count = (self.document_count != listed as u64)
-            .then(|| format!("it counts {} documents and lists {listed}", self.document_count));
+            .then(|| format!("document_count is {}, but {listed} documents are listed", self.document_count));
         let config = (self.build_config != BuildConfig::current())
-            .then(|| format!("it was built as version {version:?} with {hash_algorithm:?}, which is not known here"));
+            .then(|| format!("unsupported build version {version:?} with hash algorithm {hash_algorithm:?}"));
         let mut ids = HashSet::new();
-        let twice = self.documents.iter().filter(move |entry| !ids.insert(&entry.id));
-        let twice = twice.map(|entry| format!("it lists {:?} twice", entry.id));
-        let elsewhere = self.documents.iter().filter(|entry| entry.name().is_none());
-        let elsewhere = elsewhere.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file));
+        let duplicates = self.documents.iter().filter(move |entry| !ids.insert(&entry.id));
+        let duplicates = duplicates.map(|entry| format!("{:?} is listed twice", entry.id));
+        let outside = self.documents.iter().filter(|entry| entry.file_name().is_none());
+        let outside = outside.map(|entry| format!("{:?} is in {:?}, not in {DOCUMENTS}/", entry.id, entry.file));
         let version = std::iter::once_with(|| {
             (self.cache_version != cache_version(&self.documents))
-                .then(|| format!("its cache_version {:?} is not that of its documents", self.cache_version))
+                .then(|| format!("cache_version {:?} does not match the documents", self.cache_version))
         });
-        let what = count.into_iter().chain(config).chain(twice).chain(elsewhere).chain(version.flatten());
-        what.map(|what| Flaw::new(MANIFEST, what))
+        let problems = count.into_iter().chain(config).chain(duplicates).chain(outside).chain(version.flatten());
+        problems.map(|problem| Defect::new(MANIFEST, problem))
     }
 }
 
-/// The version of a document: of the bytes of its content and nothing else.
+/// An entry by its id, of entries sorted by id.
+pub(crate) fn find_entry<'e>(entries: &'e [Entry], id: &str) -> Option<&'e Entry> {
+    entries.binary_search_by(|entry| entry.id.as_str().cmp(id)).ok().map(|nth| &entries[nth])
+}
+
+/// The id of the document that a source file of this path becomes.
+pub(crate) fn document_id(path: &str) -> String {
+    path.replace('\\', "/").trim_start_matches("./").to_lowercase()
+}
+
+/// The version of a document: the hash of its content alone.
 pub(crate) fn version_of(content: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(content)))
 }

@@ -1,46 +1,45 @@
-//! A cache on disk, opened by the handle of its directory: what happens to its name meanwhile does not matter.
+//! Reading a cache: every document is checked against the hash in the manifest before its content is used.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 
-use mainstay_core::{Error, Result};
+use mainstay_core::{CacheFailure, Error, Kind, Result};
 use mainstay_sandbox::{Dir, Metadata};
-use serde::de::{IgnoredAny, MapAccess, Visitor};
-use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
-use super::defect::Flaw;
-use super::error::{Failure, is_absent};
-use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, version_of};
-use crate::context::build::sources;
-use crate::context::worker_pool;
+use super::defect::Defect;
+use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, document_id, version_of};
+use crate::context::parallel;
 
-/// Half a million documents take about as much. A build refuses what would be larger.
-pub(crate) const LARGEST_MANIFEST: u64 = 128 * 1024 * 1024;
+/// The largest manifest that is read or built: about half a million documents.
+pub(crate) const MAX_MANIFEST_BYTES: u64 = 128 * 1024 * 1024;
 
-/// The largest document, as it is stored. Every core may hold one.
-pub(crate) const LARGEST_DOCUMENT: u64 = 64 * 1024 * 1024;
+/// The largest document as it is stored. Every core may hold one in memory.
+pub(crate) const MAX_DOCUMENT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The directory of a cache, and what people call it.
+/// The opened directory of a cache, and the name it goes by in errors.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CacheDir<'a> {
     pub(crate) directory: &'a Dir,
     pub(crate) name: &'a str,
 }
 
+/// A cache whose manifest is consistent. Documents are read on demand.
 #[derive(Debug)]
 pub(crate) struct Cache {
     name: String,
     documents: Dir,
-    /// What the file system said of the manifest when it was read.
+    /// The manifest's file metadata when it was read.
     pub(crate) manifest: Metadata,
-    /// In the order of their ids.
+    /// Sorted by id.
     pub(crate) entries: Vec<Entry>,
 }
 
-/// A document as it is stored, in this order.
+/// The content of a document's file, with the members in the contract's order.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Stored<'a> {
+pub(crate) struct StoredDocument<'a> {
     #[serde(borrow)]
     pub(crate) id: Cow<'a, str>,
     #[serde(borrow)]
@@ -48,136 +47,135 @@ pub(crate) struct Stored<'a> {
     #[serde(borrow)]
     pub(crate) source: Cow<'a, str>,
     pub(crate) content: String,
-    pub(crate) metadata: EmptyObject,
+    /// An object that is not used. Kept unparsed: a hostile one of 64 MiB would take many times that as values.
+    #[serde(borrow)]
+    pub(crate) metadata: &'a RawValue,
 }
 
-/// An object that nothing here has a use for: written empty, and read without being kept.
-#[derive(Debug)]
-pub(crate) struct EmptyObject;
-
-impl Serialize for EmptyObject {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_map(Some(0))?.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for EmptyObject {
-    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(Self)
-    }
-}
-
-impl<'de> Visitor<'de> for EmptyObject {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self, A::Error> {
-        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(self)
-    }
-}
-
-/// A document that is what the manifest says.
+/// A document whose hash is that of the manifest.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) content: String,
-    /// What the file system said of its file before it was read.
-    pub(crate) facts: Metadata,
-    /// Whether the path that it was made of has its id.
-    pub(crate) source_fits: bool,
+    /// Its file's metadata from before it was read.
+    pub(crate) metadata: Metadata,
+    /// Whether its source path has the document's id. Not part of the hash, so only `verify` reports it.
+    pub(crate) source_matches_id: bool,
+}
+
+/// Why a part of a cache could not be read.
+#[derive(Debug)]
+pub(crate) enum ReadError {
+    /// It is not as it was built. `verify` collects these.
+    Defect(Defect),
+    /// The system failed; says nothing about the cache.
+    Failed(Error),
+}
+
+impl From<Defect> for ReadError {
+    fn from(defect: Defect) -> Self {
+        Self::Defect(defect)
+    }
+}
+
+impl ReadError {
+    fn into_error(self, cache: &str) -> Error {
+        match self {
+            Self::Defect(defect) => defect.into_error(cache),
+            Self::Failed(error) => error,
+        }
+    }
 }
 
 impl Cache {
-    pub(crate) fn open(place: Place<'_>) -> Result<Self> {
-        let flawed = |flaw: Flaw| flaw.error(place.name);
-        let (manifest, facts) = place.manifest()?.map_err(flawed)?;
-        if let Some(flaw) = manifest.flaws().next() {
-            return Err(flawed(flaw));
+    pub(crate) fn open(cache: CacheDir<'_>) -> Result<Self> {
+        let error = |error: ReadError| error.into_error(cache.name);
+        let (manifest, metadata) = cache.manifest().map_err(error)?;
+        if let Some(defect) = manifest.defects().next() {
+            return Err(defect.into_error(cache.name));
         }
+        let documents = cache.documents().map_err(error)?;
         let mut entries = manifest.documents;
         entries.sort_by(|a, b| a.id.cmp(&b.id));
-        let documents = place.documents()?.map_err(flawed)?;
-        Ok(Self { name: place.name.to_owned(), documents, manifest: facts, entries })
+        Ok(Self { name: cache.name.to_owned(), documents, manifest: metadata, entries })
     }
 
     pub(crate) fn read(&self, entry: &Entry) -> Result<Document> {
-        read_document(&self.documents, entry)?.map_err(|flaw| flaw.error(&self.name))
+        read_document(&self.documents, entry).map_err(|error| error.into_error(&self.name))
     }
 
-    /// Whether this is still what lies in a directory, by what the file system says of every file. `seen` are those facts
-    /// of the documents.
-    pub(crate) fn is_still(&self, directory: &Dir, seen: &[Metadata]) -> bool {
+    /// Whether the directory still holds this cache, judged by the metadata of every file. `documents` is that of the
+    /// documents when they were read.
+    pub(crate) fn is_unchanged(&self, directory: &Dir, documents: &[Metadata]) -> bool {
         let same = |dir: &Dir, name: &str, was: &Metadata| dir.metadata(OsStr::new(name)).is_ok_and(|now| now == *was);
         same(directory, MANIFEST, &self.manifest)
-            && directory.child(OsStr::new(DOCUMENTS)).is_ok_and(|documents| {
-                let alike =
-                    |nth: usize| self.entries[nth].name().is_some_and(|name| same(&documents, name, &seen[nth]));
-                worker_pool::all(seen.len(), alike)
+            && directory.child(OsStr::new(DOCUMENTS)).is_ok_and(|dir| {
+                let unchanged =
+                    |nth: usize| self.entries[nth].file_name().is_some_and(|name| same(&dir, name, &documents[nth]));
+                parallel::all(documents.len(), unchanged)
             })
     }
 }
 
-impl Place<'_> {
-    /// What a cache says of itself.
-    pub(crate) fn manifest(self) -> Result<Result<(Manifest, Metadata), Flaw>> {
-        let (bytes, facts) = match read_file(self.directory, MANIFEST, LARGEST_MANIFEST)? {
-            Ok(found) => found,
-            Err(what) => return Ok(Err(Flaw::new(MANIFEST, what))),
-        };
-        let read = serde_json::from_slice(&bytes).map(|manifest| (manifest, facts));
-        Ok(read.map_err(|error| Flaw::new(MANIFEST, "it is no manifest").because(&error)))
+impl CacheDir<'_> {
+    pub(crate) fn manifest(self) -> Result<(Manifest, Metadata), ReadError> {
+        let (bytes, metadata) = read_file(self.directory, MANIFEST, MANIFEST, MAX_MANIFEST_BYTES)?;
+        let manifest = serde_json::from_slice(&bytes)
+            .map_err(|error| Defect::new(MANIFEST, "not a valid manifest").with_detail(&error))?;
+        Ok((manifest, metadata))
     }
 
-    pub(crate) fn index(self) -> Result<Result<Vec<u8>, Flaw>> {
-        let found = read_file(self.directory, INDEX, LARGEST_MANIFEST)?;
-        Ok(found.map(|(bytes, _)| bytes).map_err(|what| Flaw::new(INDEX, what)))
+    pub(crate) fn index(self) -> Result<BTreeMap<String, String>, ReadError> {
+        let (bytes, _) = read_file(self.directory, INDEX, INDEX, MAX_MANIFEST_BYTES)?;
+        let index = serde_json::from_slice(&bytes);
+        Ok(index.map_err(|error| Defect::new(INDEX, "not a valid index").with_detail(&error))?)
     }
 
-    pub(crate) fn documents(self) -> Result<Result<Dir, Flaw>> {
-        match self.directory.child(OsStr::new(DOCUMENTS)) {
-            Ok(documents) => Ok(Ok(documents)),
-            Err(error) if is_absent(&error) => Ok(Err(Flaw::new(DOCUMENTS, "it is not there, or is no directory"))),
-            Err(error) => Err(unreadable(DOCUMENTS, &error)),
-        }
+    pub(crate) fn documents(self) -> Result<Dir, ReadError> {
+        let documents = self.directory.child(OsStr::new(DOCUMENTS));
+        documents.map_err(|error| unreadable(DOCUMENTS, "missing, or not a directory", &error))
     }
 }
 
-/// A document, or what is wrong with it.
-pub(crate) fn read_document(documents: &Dir, entry: &Entry) -> Result<Result<Document, Flaw>> {
-    let flaw = |what: String| Ok(Err(Flaw::new(&entry.file, what)));
-    let Some(name) = entry.name() else { return flaw("it is no place for a document".into()) };
-    let (bytes, facts) = match read_file(documents, name, LARGEST_DOCUMENT)? {
-        Ok(found) => found,
-        Err(what) => return flaw(what),
-    };
-    let stored: Stored<'_> = match serde_json::from_slice(&bytes) {
-        Ok(stored) => stored,
-        Err(error) => return Ok(Err(Flaw::new(&entry.file, "it is no document").because(&error))),
-    };
+pub(crate) fn read_document(documents: &Dir, entry: &Entry) -> Result<Document, ReadError> {
+    let defect = |problem: &str| ReadError::from(Defect::new(&entry.file, problem));
+    let name = entry.file_name().ok_or_else(|| defect("not a path of a document"))?;
+    let (bytes, metadata) = read_file(documents, name, &entry.file, MAX_DOCUMENT_BYTES)?;
+    let stored: StoredDocument<'_> = serde_json::from_slice(&bytes)
+        .map_err(|error| Defect::new(&entry.file, "not a valid document").with_detail(&error))?;
+    if !stored.metadata.get().starts_with('{') {
+        return Err(defect("not a valid document: metadata is not an object"));
+    }
     if stored.id != entry.id {
-        return flaw(format!("it says that it is {:?}, not {:?}", stored.id, entry.id));
+        return Err(defect(&format!("its id is {:?} instead of {:?}", stored.id, entry.id)));
     }
     if stored.version != entry.version || version_of(stored.content.as_bytes()) != entry.version {
-        return flaw("its content is not what the manifest says".into());
+        return Err(defect("its content does not match the hash in the manifest"));
     }
-    Ok(Ok(Document { source_fits: sources::id_of(&stored.source) == stored.id, content: stored.content, facts }))
+    let source_matches_id = document_id(&stored.source) == stored.id;
+    Ok(Document { source_matches_id, content: stored.content, metadata })
 }
 
-/// A file, or why there is none that can be read.
-fn read_file(directory: &Dir, name: &str, limit: u64) -> Result<Result<(Vec<u8>, Metadata), String>> {
-    let file = match directory.file(OsStr::new(name)) {
-        Ok(file) => file,
-        Err(error) if is_absent(&error) => return Ok(Err("it is not there, or is no file".into())),
-        Err(error) => return Err(unreadable(name, &error)),
-    };
-    let facts = *file.metadata();
-    let bytes = file.read_whole(limit).map_err(|error| unreadable(name, &error))?;
-    Ok(bytes.map(|bytes| (bytes, facts)).ok_or_else(|| format!("it is larger than {limit} bytes")))
+/// Reads a file of the cache; `path` is what it is called in errors.
+fn read_file(directory: &Dir, name: &str, path: &str, max_bytes: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
+    let file = directory.file(OsStr::new(name)).map_err(|error| unreadable(path, "missing, or not a file", &error))?;
+    let metadata = *file.metadata();
+    match file.read_whole(max_bytes) {
+        Ok(Some(bytes)) => Ok((bytes, metadata)),
+        Ok(None) => Err(Defect::new(path, format!("larger than {max_bytes} bytes")).into()),
+        Err(error) => Err(ReadError::Failed(io_error(path, &error))),
+    }
 }
 
-fn unreadable(name: &str, error: &Error) -> Error {
-    Failure::Io.because(format!("{name} of the cache cannot be read: {}", error.public), error)
+/// Whether something is missing or of the wrong kind, as opposed to a system that does not let us read it.
+pub(crate) fn is_absent(error: &Error) -> bool {
+    matches!(error.kind, Kind::NotFound | Kind::Invalid)
+}
+
+/// Something that is absent is a defect of the cache; any other error is the system's.
+fn unreadable(path: &str, problem: &str, error: &Error) -> ReadError {
+    if is_absent(error) { Defect::new(path, problem).into() } else { ReadError::Failed(io_error(path, error)) }
+}
+
+fn io_error(path: &str, error: &Error) -> Error {
+    CacheFailure::Io.because(format!("{path} of the cache cannot be read: {}", error.public), error)
 }

@@ -1,35 +1,33 @@
 //! Reading a cache that may be replaced at any moment.
 
-use mainstay_core::Result;
+use mainstay_core::{CacheFailure, Result};
 use mainstay_sandbox::Dir;
 
-use super::error::Failure;
+/// More replacements during one read are deliberate; then the last result stands.
+const MAX_TRIES: usize = 100;
 
-/// A cache is replaced while it is read again and again only by somebody who means to.
-const TRIES: usize = 100;
-
-/// Opens a cache and does something with it. What was opened is removed when a new one takes its place; if it turns out
-/// to be damaged and its name leads elsewhere by now, that one is meant.
-pub(crate) fn steady<T>(
+/// Opens a cache and reads from it. A build that replaces the cache deletes the old directory, which to a reader looks
+/// like damage; so if the result is doubtful and the name leads to another directory by now, that one is read instead.
+pub(crate) fn retry_if_replaced<T>(
     open: impl Fn() -> Result<Dir>,
-    work: impl Fn(&Dir) -> Result<T>,
-    damaged: impl Fn(&T) -> bool,
+    read: impl Fn(&Dir) -> Result<T>,
+    is_damaged: impl Fn(&T) -> bool,
 ) -> Result<T> {
     let mut directory = open()?;
-    for _ in 0..TRIES {
-        let result = work(&directory);
-        let doubtful = match &result {
-            Ok(value) => damaged(value),
-            Err(error) => matches!(Failure::of(error), Failure::CacheInvalid | Failure::Io),
+    for _ in 0..MAX_TRIES {
+        let result = read(&directory);
+        let is_doubtful = match &result {
+            Ok(value) => is_damaged(value),
+            Err(error) => matches!(CacheFailure::of(error), CacheFailure::CacheInvalid | CacheFailure::Io),
         };
-        if !doubtful {
+        if !is_doubtful {
             return result;
         }
-        let now = open()?;
-        if now.is_same(&directory) {
+        let current = open()?;
+        if current.is_same(&directory) {
             return result;
         }
-        directory = now;
+        directory = current;
     }
-    work(&directory)
+    read(&directory)
 }

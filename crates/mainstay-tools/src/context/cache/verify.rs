@@ -1,110 +1,118 @@
-//! Holding a whole cache against what it says of itself.
+//! Verifying a whole cache: every file is read and compared with the manifest.
 
 use std::collections::{BTreeMap, HashSet};
 
-use mainstay_core::Result;
+use mainstay_core::{CacheFailure, Result};
 use mainstay_sandbox::Dir;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::defect::Flaw;
-use super::error::Failure;
+use super::defect::Defect;
 use super::manifest::{INDEX, MANIFEST, Manifest, PARTS};
-use super::reader::{Place, read_document};
-use crate::context::worker_pool;
+use super::reader::{CacheDir, ReadError, read_document};
+use crate::context::parallel;
 use crate::progress::Progress;
 
-/// What a cache is, in the order of the contract.
+/// The contract's description of a cache, with the members in its order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Inspection {
     /// Empty if the cache has no manifest.
     pub cache_version: String,
     pub document_count: u64,
-    /// Of the files of its documents.
+    /// Size of the documents' files.
     pub total_bytes: u64,
-    /// Whether the manifest is sound and every document has the hash that it says. What else may be wrong, such as with
-    /// the index, which nothing here reads, does not count.
+    /// Whether the manifest is consistent and every document has the hash it lists. Other defects, such as a wrong index,
+    /// do not count.
     pub valid: bool,
 }
 
-/// A cache that was looked through to its end.
-#[derive(Debug)]
-pub struct Examined {
-    /// Nothing if there is none that can be read as one.
+/// The result of reading a cache to its end.
+#[derive(Debug, Default)]
+pub struct Verification {
+    /// `None` if it cannot be read as one.
     manifest: Option<Manifest>,
     total_bytes: u64,
     valid: bool,
-    /// Everything that is wrong.
-    pub flaws: Vec<Flaw>,
+    /// Everything that is wrong, in the order it was found.
+    pub defects: Vec<Defect>,
 }
 
-impl Examined {
-    pub(crate) fn read(place: Place<'_>, progress: &Progress) -> Result<Self> {
-        let mut examined = Self { manifest: None, total_bytes: 0, valid: false, flaws: Vec::new() };
-        match place.manifest()? {
-            Err(flaw) => examined.flaws.push(flaw),
-            Ok((manifest, _)) => {
-                examined.flaws.extend(manifest.flaws());
-                examined.look_at_documents(place, &manifest, progress)?;
-                examined.flaws.extend(index_flaw(place, &manifest)?);
-                examined.manifest = Some(manifest);
+impl Verification {
+    pub(crate) fn of(cache: CacheDir<'_>, progress: &Progress) -> Result<Self> {
+        let mut verification = Self::default();
+        if let Some((manifest, _)) = verification.check(cache.manifest())? {
+            verification.defects.extend(manifest.defects());
+            verification.verify_documents(cache, &manifest, progress)?;
+            if let Some(index) = verification.check(cache.index())? {
+                let index: BTreeMap<&str, &str> = index.iter().map(|(id, file)| (id.as_str(), file.as_str())).collect();
+                let differs = index != manifest.index();
+                let defect = || Defect::new(INDEX, format!("it does not match {MANIFEST}"));
+                verification.defects.extend(differs.then(defect));
             }
+            verification.manifest = Some(manifest);
         }
-        examined.look_for_strangers(place.directory, "", |name| PARTS.contains(&name))?;
-        Ok(examined)
+        verification.find_unknown_files(cache.directory, "", |name| PARTS.contains(&name))?;
+        Ok(verification)
     }
 
-    fn look_at_documents(&mut self, place: Place<'_>, manifest: &Manifest, progress: &Progress) -> Result<()> {
+    /// Notes a defect and goes on without the value; an error of the system ends the verification.
+    fn check<T>(&mut self, read: Result<T, ReadError>) -> Result<Option<T>> {
+        match read {
+            Ok(value) => Ok(Some(value)),
+            Err(ReadError::Defect(defect)) => {
+                self.defects.push(defect);
+                Ok(None)
+            }
+            Err(ReadError::Failed(error)) => Err(error),
+        }
+    }
+
+    fn verify_documents(&mut self, cache: CacheDir<'_>, manifest: &Manifest, progress: &Progress) -> Result<()> {
         progress.expect(manifest.documents.len());
-        let documents = match place.documents()? {
-            Ok(documents) => documents,
-            Err(flaw) => {
-                self.flaws.push(flaw);
-                return Ok(());
+        let Some(documents) = self.check(cache.documents())? else { return Ok(()) };
+        let size = |name: &str| documents.metadata(name.as_ref()).map_or(0, |metadata| metadata.size);
+        let results = parallel::map_documents(manifest.documents.len(), progress, |nth| {
+            let entry = &manifest.documents[nth];
+            match read_document(&documents, entry) {
+                Ok(document) => Ok((document.metadata.size, document.source_matches_id, None)),
+                Err(ReadError::Defect(defect)) => Ok((entry.file_name().map_or(0, size), true, Some(defect))),
+                Err(ReadError::Failed(error)) => Err(error),
             }
-        };
-        let size = |name: &str| documents.metadata(name.as_ref()).map_or(0, |facts| facts.size);
-        let looked_at = worker_pool::for_each(manifest.documents.len(), progress, |nth| {
-            let entry = &manifest.documents[nth];
-            Ok(match read_document(&documents, entry)? {
-                Ok(document) => (document.facts.size, document.source_fits, None),
-                Err(flaw) => (entry.name().map_or(0, size), true, Some(flaw)),
-            })
         })?;
-        let mut odd = Vec::new();
-        for (nth, (bytes, source_fits, flaw)) in looked_at.into_iter().enumerate() {
-            let entry = &manifest.documents[nth];
+        let mut wrong_sources = Vec::new();
+        for (entry, (bytes, source_matches_id, defect)) in manifest.documents.iter().zip(results) {
             self.total_bytes = self.total_bytes.saturating_add(bytes);
-            self.flaws.extend(flaw);
-            odd.extend((!source_fits).then(|| Flaw::new(&entry.file, "its source is not the path of its id")));
+            self.defects.extend(defect);
+            let wrong_source = || Defect::new(&entry.file, "its source is not the path of its id");
+            wrong_sources.extend((!source_matches_id).then(wrong_source));
         }
-        self.valid = self.flaws.is_empty();
-        self.flaws.extend(odd);
+        // What follows is a defect, but not one that the contract's `valid` covers.
+        self.valid = self.defects.is_empty();
+        self.defects.extend(wrong_sources);
         let sorted = manifest.documents.is_sorted_by(|a, b| a.id < b.id);
-        self.flaws.extend((!sorted).then(|| Flaw::new(MANIFEST, "its documents are not in the order of their ids")));
-        let known: HashSet<&str> = manifest.documents.iter().filter_map(|entry| entry.name()).collect();
-        self.look_for_strangers(&documents, "documents/", |name| known.contains(name))
+        self.defects.extend((!sorted).then(|| Defect::new(MANIFEST, "its documents are not sorted by id")));
+        let known: HashSet<&str> = manifest.documents.iter().filter_map(|entry| entry.file_name()).collect();
+        self.find_unknown_files(&documents, "documents/", |name| known.contains(name))
     }
 
-    /// Files that the cache says nothing of.
-    fn look_for_strangers(&mut self, directory: &Dir, within: &str, known: impl Fn(&str) -> bool) -> Result<()> {
-        let cannot = |error| Failure::Io.because("A directory of the cache cannot be read.", &error);
+    fn find_unknown_files(&mut self, directory: &Dir, path: &str, is_known: impl Fn(&str) -> bool) -> Result<()> {
+        let cannot = |error| CacheFailure::Io.because("A directory of the cache cannot be read.", &error);
         let entries = directory.entries().map_err(cannot)?;
-        let names = entries.iter().map(|entry| entry.name.to_string_lossy()).filter(|name| !known(name));
-        let mut strangers: Vec<Flaw> =
-            names.map(|name| Flaw::new(format!("{within}{name}"), "it is no part of the cache")).collect();
-        strangers.sort_by_key(ToString::to_string);
-        self.flaws.extend(strangers);
+        let names = entries.iter().map(|entry| entry.name.to_string_lossy()).filter(|name| !is_known(name));
+        let mut unknown: Vec<Defect> =
+            names.map(|name| Defect::new(format!("{path}{name}"), "not part of the cache")).collect();
+        unknown.sort_by_key(ToString::to_string);
+        self.defects.extend(unknown);
         Ok(())
     }
 
-    pub(crate) fn is_damaged(&self) -> bool {
-        !self.flaws.is_empty()
+    pub(crate) fn has_defects(&self) -> bool {
+        !self.defects.is_empty()
     }
 
-    /// What keeps it from being a cache at all.
-    pub fn no_cache(&self) -> Option<&Flaw> {
-        self.flaws.first().filter(|_| self.manifest.is_none())
+    /// Why the directory is not a cache at all, if it is not.
+    pub fn missing_manifest(&self) -> Option<&Defect> {
+        self.defects.first().filter(|_| self.manifest.is_none())
     }
 
     pub fn inspection(&self) -> Inspection {
@@ -114,18 +122,4 @@ impl Examined {
         };
         Inspection { cache_version, document_count, total_bytes: self.total_bytes, valid: self.valid }
     }
-}
-
-fn index_flaw(place: Place<'_>, manifest: &Manifest) -> Result<Option<Flaw>> {
-    let bytes = match place.index()? {
-        Ok(bytes) => bytes,
-        Err(flaw) => return Ok(Some(flaw)),
-    };
-    Ok(match serde_json::from_slice::<BTreeMap<String, String>>(&bytes) {
-        Err(error) => Some(Flaw::new(INDEX, "it is no index").because(&error)),
-        Ok(index) => {
-            let index: BTreeMap<&str, &str> = index.iter().map(|(id, file)| (id.as_str(), file.as_str())).collect();
-            (index != manifest.index()).then(|| Flaw::new(INDEX, format!("it does not say what {MANIFEST} says")))
-        }
-    })
 }

@@ -1,123 +1,131 @@
-//! The words of a cache in memory, so that a question reads nothing but the documents it is answered with.
+//! The words of a cache in memory, so that a query reads only the documents that it returns.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use mainstay_core::Result;
 use mainstay_sandbox::{Dir, Metadata};
 
-use super::select::{Measure, Question, answer};
-use super::shard::{Seen, Shard};
-use super::terms::words;
-use crate::context::cache::reader::Cache;
-use crate::context::worker_pool;
+use super::select::{Query, WordCount, answer};
+use super::shard::{Shard, ShardBuilder};
+use super::terms::count_words;
+use crate::context::cache::Cache;
+use crate::context::parallel;
 use crate::progress::Progress;
 
-/// Whether a change of a file would show in what the system says of it.
-pub(crate) type Trust = fn(&Metadata) -> bool;
+/// Whether any later change of a file would show in its metadata. One that was changed within the clock tick of the file
+/// system might be changed again without a trace.
+pub(crate) type IsSettled = fn(&Metadata) -> bool;
 
-/// A cache whose documents have all been read and checked.
+/// More shards are read faster in parallel but take more memory: each has its own copy of the words they share.
+const MAX_SHARDS: usize = 8;
+
+/// A cache whose documents have all been read and verified.
 #[derive(Debug)]
 pub(crate) struct Index {
     cache: Cache,
-    measures: Vec<Measure>,
-    /// What the file system said of each document.
-    facts: Vec<Metadata>,
+    counts: Vec<WordCount>,
+    /// Metadata of each document's file when it was read.
+    metadata: Vec<Metadata>,
     shards: Vec<Shard>,
 }
 
-/// After so many words it is asked whether anybody still waits.
-pub(crate) const OFTEN: u64 = 4096;
-
-/// Every shard has words that the others have, too: more of them are faster to read and take more memory.
-const MOST_SHARDS: usize = 8;
+/// A cache, with its words in memory if that is possible.
+pub(crate) enum MaybeIndexed {
+    Indexed(Arc<Index>),
+    /// The index would be too large, or changes of the files could go unnoticed.
+    OnDisk(Cache),
+}
 
 impl Index {
-    /// Reads all of a cache. If its words would take more than `most` bytes, or nobody could tell later whether it has
-    /// changed, the cache is given back.
-    pub(crate) fn read(cache: Cache, most: u64, trust: Trust, progress: &Progress) -> Result<Result<Self, Cache>> {
+    /// Reads all of a cache, unless its index would take more than `max_bytes`.
+    pub(crate) fn read(
+        cache: Cache,
+        max_bytes: u64,
+        is_settled: IsSettled,
+        progress: &Progress,
+    ) -> Result<MaybeIndexed> {
         let count = cache.entries.len();
         progress.expect(count);
-        if !trust(&cache.manifest) {
-            return Ok(Err(cache));
+        if !is_settled(&cache.manifest) {
+            return Ok(MaybeIndexed::OnDisk(cache));
         }
-        let part = count.div_ceil(worker_pool::hands().min(MOST_SHARDS)).max(1);
-        let parts: Vec<Range<usize>> = (0..count).step_by(part).map(|from| from..count.min(from + part)).collect();
-        let share = most / parts.len().max(1) as u64;
-        let read = |nth: usize| gather(&cache, parts[nth].clone(), share, trust, progress);
-        let gathered = worker_pool::on_threads(parts.len(), read)?;
-        let mut index = Self { measures: Vec::new(), facts: Vec::new(), shards: Vec::new(), cache };
-        for part in gathered {
-            let Some(Gathered { measures, facts, shard }) = part else { return Ok(Err(index.cache)) };
-            index.measures.extend(measures);
-            index.facts.extend(facts);
+        let length = count.div_ceil(parallel::threads().min(MAX_SHARDS)).max(1);
+        let ranges: Vec<Range<usize>> =
+            (0..count).step_by(length).map(|start| start..count.min(start + length)).collect();
+        let shard_bytes = max_bytes / ranges.len().max(1) as u64;
+        let parts = parallel::map_parts(ranges.len(), |nth| {
+            IndexPart::read(&cache, ranges[nth].clone(), shard_bytes, is_settled, progress)
+        })?;
+        let mut index = Self { counts: Vec::new(), metadata: Vec::new(), shards: Vec::new(), cache };
+        for part in parts {
+            let Some(IndexPart { counts, metadata, shard }) = part else {
+                return Ok(MaybeIndexed::OnDisk(index.cache));
+            };
+            index.counts.extend(counts);
+            index.metadata.extend(metadata);
             index.shards.push(shard);
         }
-        Ok(Ok(index))
+        if index.bytes() > max_bytes {
+            return Ok(MaybeIndexed::OnDisk(index.cache));
+        }
+        Ok(MaybeIndexed::Indexed(Arc::new(index)))
     }
 
-    /// About how many bytes it takes.
+    /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> u64 {
         let shards = self.shards.iter().map(Shard::bytes);
-        let documents = self.cache.entries.iter().map(|entry| entry.id.len() + entry.version.len() + entry.file.len());
-        let fixed = size_of::<Metadata>() + size_of::<Measure>() + 3 * size_of::<String>();
-        (shards.sum::<usize>() + documents.sum::<usize>() + fixed * self.measures.len()) as u64
+        let entries = self.cache.entries.iter().map(|entry| entry.id.len() + entry.version.len() + entry.file.len());
+        let fixed = size_of::<Metadata>() + size_of::<WordCount>() + 3 * size_of::<String>();
+        (shards.sum::<usize>() + entries.sum::<usize>() + fixed * self.counts.len()) as u64
     }
 
-    pub(crate) fn into_cache(self) -> Cache {
-        self.cache
+    /// Whether the directory still holds what was indexed.
+    pub(crate) fn is_current(&self, directory: &Dir) -> bool {
+        self.cache.is_unchanged(directory, &self.metadata)
     }
 
-    /// Whether this is what lies in the directory now.
-    pub(crate) fn is_of(&self, directory: &Dir) -> bool {
-        self.cache.is_still(directory, &self.facts)
-    }
-
-    pub(crate) fn resolve(&self, question: &Question<'_>, progress: &Progress) -> Result<String> {
-        let mut matches = vec![0; self.measures.len()];
-        for term in question.terms.distinct() {
+    pub(crate) fn resolve(&self, query: &Query<'_>, progress: &Progress) -> Result<String> {
+        let mut matches = vec![0; self.counts.len()];
+        for term in query.terms.distinct() {
             for shard in &self.shards {
-                shard.add(term, &mut matches[shard.documents()]);
+                shard.add_matches(term, &mut matches[shard.documents()]);
             }
         }
-        answer(&self.cache, &self.measures, &matches, question, progress)
+        answer(&self.cache, &self.counts, &matches, query, progress)
     }
 }
 
-struct Gathered {
-    measures: Vec<Measure>,
-    facts: Vec<Metadata>,
+/// The index of a range of documents.
+struct IndexPart {
+    counts: Vec<WordCount>,
+    metadata: Vec<Metadata>,
     shard: Shard,
 }
 
-/// Reads a run of documents. Nothing if their words take more than `most` bytes, or one was changed just now.
-fn gather(
-    cache: &Cache,
-    documents: Range<usize>,
-    most: u64,
-    trust: Trust,
-    progress: &Progress,
-) -> Result<Option<Gathered>> {
-    let mut seen = Seen::default();
-    let (mut measures, mut facts) = (Vec::with_capacity(documents.len()), Vec::with_capacity(documents.len()));
-    for (nth, entry) in (0..).zip(&cache.entries[documents.clone()]) {
-        progress.check()?;
-        let document = cache.read(entry)?;
-        if !trust(&document.facts) {
-            return Ok(None);
-        }
-        let mut count = 0;
-        for word in words(&document.content) {
-            count += 1;
-            if count % OFTEN == 0 {
-                progress.check()?;
-            }
-            if !seen.add(&word, nth) || seen.bytes() > most {
+impl IndexPart {
+    /// Nothing if the words take more than `max_bytes`, or a document is not settled.
+    fn read(
+        cache: &Cache,
+        documents: Range<usize>,
+        max_bytes: u64,
+        is_settled: IsSettled,
+        progress: &Progress,
+    ) -> Result<Option<Self>> {
+        let mut shard = ShardBuilder::default();
+        let (mut counts, mut metadata) = (Vec::with_capacity(documents.len()), Vec::with_capacity(documents.len()));
+        for (nth, entry) in (0..).zip(&cache.entries[documents.clone()]) {
+            progress.check()?;
+            let document = cache.read(entry)?;
+            if !is_settled(&document.metadata) {
                 return Ok(None);
             }
+            let fits = |word: std::borrow::Cow<'_, str>| shard.add(&word, nth) && shard.bytes() <= max_bytes;
+            let Some(words) = count_words(&document.content, progress, fits)? else { return Ok(None) };
+            counts.push(WordCount::new(&document.content, words));
+            metadata.push(document.metadata);
+            progress.add(1);
         }
-        measures.push(Measure::of(&document.content, count));
-        facts.push(document.facts);
-        progress.add(1);
+        Ok(shard.finish(documents).map(|shard| Self { counts, metadata, shard }))
     }
-    Ok(seen.into_shard(documents).map(|shard| Gathered { measures, facts, shard }))
 }

@@ -1,8 +1,17 @@
-//! Answering a query: counting its terms in every document, from memory (`index.rs`, `shard.rs`) or from disk
-//! (`scan.rs`), and selecting what fits the budget (`select.rs`).
+//! Answering a query: the terms are counted in every document, from memory (`index.rs`, kept by `index_cache.rs`) or by
+//! reading the documents (`scan.rs`); `select.rs` then picks what fits the budget. Both ways give the same bytes.
 
-pub(crate) mod index;
-pub(crate) mod scan;
-pub(crate) mod select;
+mod index;
+mod index_cache;
+mod scan;
+mod select;
 mod shard;
 mod terms;
+
+pub(crate) use index::{Index, IsSettled, MaybeIndexed};
+pub(crate) use index_cache::IndexCache;
+pub(crate) use scan::scan;
+pub use select::Format;
+pub(crate) use select::Query;
+#[cfg(test)]
+pub(crate) use select::{WordCount, select};

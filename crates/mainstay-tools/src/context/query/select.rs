@@ -1,61 +1,62 @@
-//! Which documents go into a budget, and why: the best first, what does not fit is left out and the next is tried.
+//! Selecting documents for a budget, best first; one that does not fit is left out and the next is tried. The rules and the
+//! answer's bytes are the contract's.
 
 use mainstay_core::{Error, Kind, Result};
 use serde::Serialize;
 
 use super::terms::Terms;
-use crate::context::cache::reader::Cache;
-use crate::context::worker_pool;
+use crate::context::cache::Cache;
+use crate::context::parallel;
 use crate::progress::Progress;
 
-/// What is known of a document once its words have been counted.
+/// The size of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Measure {
+pub(crate) struct WordCount {
     pub(crate) words: u64,
-    /// Bytes divided by four, rounded up.
+    /// A quarter of its bytes, rounded up.
     pub(crate) tokens: u64,
 }
 
-impl Measure {
-    pub(crate) fn of(content: &str, words: u64) -> Self {
+impl WordCount {
+    pub(crate) fn new(content: &str, words: u64) -> Self {
         Self { words, tokens: (content.len() as u64).div_ceil(4) }
     }
 }
 
-/// A document that goes into the budget: which, and how many of its words are terms.
+/// A selected document: its number, and how many of its words are terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Chosen {
+pub(crate) struct Selected {
     pub(crate) nth: usize,
     matches: u64,
 }
 
-/// In steps of what a number of this width can tell apart; 0 for a document without words.
-#[expect(clippy::cast_precision_loss, reason = "the contract counts in f32")]
+/// The share of words that are terms; 0 for a document without words.
+#[expect(clippy::cast_precision_loss, reason = "the contract computes in f32")]
 fn score(matches: u64, words: u64) -> f32 {
     if words == 0 { 0.0 } else { matches as f32 / words as f32 }
 }
 
-/// Documents are numbered in the order of their ids, which breaks ties.
-pub(crate) fn choose(measures: &[Measure], matches: &[u64], budget: u64) -> Vec<Chosen> {
-    let mut found: Vec<(f32, usize)> = matches
+/// Documents are numbered in the order of their ids, which breaks ties. Those without a match come last.
+pub(crate) fn select(counts: &[WordCount], matches: &[u64], budget: u64) -> Vec<Selected> {
+    let mut matching: Vec<(f32, usize)> = matches
         .iter()
         .enumerate()
         .filter(|(_, matches)| **matches > 0)
-        .map(|(nth, matches)| (score(*matches, measures[nth].words), nth))
+        .map(|(nth, matches)| (score(*matches, counts[nth].words), nth))
         .collect();
-    found.sort_unstable_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
-    let rest = matches.iter().enumerate().filter(|(_, matches)| **matches == 0).map(|(nth, _)| nth);
+    matching.sort_unstable_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
+    let others = matches.iter().enumerate().filter(|(_, matches)| **matches == 0).map(|(nth, _)| nth);
     let mut left = budget;
-    let mut chosen = Vec::new();
-    for nth in found.into_iter().map(|(_, nth)| nth).chain(rest) {
-        let tokens = measures[nth].tokens;
-        // Nothing is in a budget of nothing, not even what takes none of it.
+    let mut selected = Vec::new();
+    for nth in matching.into_iter().map(|(_, nth)| nth).chain(others) {
+        let tokens = counts[nth].tokens;
+        // A budget of 0 selects nothing, not even an empty document.
         if tokens <= left && budget > 0 {
             left -= tokens;
-            chosen.push(Chosen { nth, matches: matches[nth] });
+            selected.push(Selected { nth, matches: matches[nth] });
         }
     }
-    chosen
+    selected
 }
 
 /// How an answer is written.
@@ -68,46 +69,47 @@ pub enum Format {
 
 /// What is asked of a cache.
 #[derive(Debug)]
-pub(crate) struct Question<'a> {
-    pub(crate) query: &'a str,
+pub(crate) struct Query<'a> {
+    pub(crate) text: &'a str,
     pub(crate) terms: Terms,
     pub(crate) budget: u64,
     pub(crate) format: Format,
-    /// The most bytes that the answer may have.
-    pub(crate) most: u64,
+    /// The largest answer, in bytes.
+    pub(crate) max_bytes: u64,
 }
 
-impl<'a> Question<'a> {
-    pub(crate) fn new(query: &'a str, budget: u64) -> Self {
-        Self { query, terms: Terms::of(query), budget, format: Format::Json, most: u64::MAX }
+impl<'a> Query<'a> {
+    /// A query without a limit on the answer.
+    pub(crate) fn new(text: &'a str, budget: u64) -> Self {
+        Self { text, terms: Terms::of(text), budget, format: Format::Json, max_bytes: u64::MAX }
     }
 }
 
 #[derive(Serialize)]
-struct Selection<'a> {
-    documents: Vec<Selected<'a>>,
-    selection: Summary<'a>,
+struct AnswerJson<'a> {
+    documents: Vec<DocumentJson<'a>>,
+    selection: SelectionJson<'a>,
 }
 
 #[derive(Serialize)]
-struct Selected<'a> {
+struct DocumentJson<'a> {
     id: &'a str,
     version: &'a str,
     content: &'a str,
     score: f32,
     tokens: u64,
-    why: Why<'a>,
+    why: WhyJson<'a>,
 }
 
 #[derive(Serialize)]
-struct Why<'a> {
+struct WhyJson<'a> {
     query_terms: &'a [String],
     term_matches: u64,
     total_words: u64,
 }
 
 #[derive(Serialize)]
-struct Summary<'a> {
+struct SelectionJson<'a> {
     query: &'a str,
     budget: u64,
     tokens_used: u64,
@@ -116,60 +118,60 @@ struct Summary<'a> {
     documents_excluded_by_budget: usize,
 }
 
-/// The answer, with its last newline. What is chosen is read again and held against its hash, so that no more than the
-/// budget is ever in memory.
+/// The answer, with a newline at its end. Only the selected documents are read, and their hashes verified again, so that
+/// memory is bounded by the budget.
 pub(crate) fn answer(
     cache: &Cache,
-    measures: &[Measure],
+    counts: &[WordCount],
     matches: &[u64],
-    question: &Question<'_>,
+    query: &Query<'_>,
     progress: &Progress,
 ) -> Result<String> {
-    let chosen = choose(measures, matches, question.budget);
-    check_size(measures, &chosen, question)?;
-    let read = |nth: usize| cache.read(&cache.entries[chosen[nth].nth]).map(|document| document.content);
-    let contents = worker_pool::for_each(chosen.len(), progress, read)?;
-    let documents = chosen.iter().zip(&contents).map(|(chosen, content)| {
-        let (entry, measure) = (&cache.entries[chosen.nth], measures[chosen.nth]);
-        Selected {
+    let selected = select(counts, matches, query.budget);
+    check_size(counts, &selected, query)?;
+    let read = |nth: usize| cache.read(&cache.entries[selected[nth].nth]).map(|document| document.content);
+    let contents = parallel::map_documents(selected.len(), progress, read)?;
+    let documents = selected.iter().zip(&contents).map(|(selected, content)| {
+        let (entry, count) = (&cache.entries[selected.nth], counts[selected.nth]);
+        DocumentJson {
             id: &entry.id,
             version: &entry.version,
             content,
-            score: score(chosen.matches, measure.words),
-            tokens: measure.tokens,
-            why: Why { query_terms: question.terms.shown(), term_matches: chosen.matches, total_words: measure.words },
+            score: score(selected.matches, count.words),
+            tokens: count.tokens,
+            why: WhyJson { query_terms: query.terms.all(), term_matches: selected.matches, total_words: count.words },
         }
     });
-    let selection = Selection {
+    let answer = AnswerJson {
         documents: documents.collect(),
-        selection: Summary {
-            query: question.query,
-            budget: question.budget,
-            tokens_used: chosen.iter().map(|chosen| measures[chosen.nth].tokens).sum(),
-            documents_considered: measures.len(),
-            documents_selected: chosen.len(),
-            documents_excluded_by_budget: measures.len() - chosen.len(),
+        selection: SelectionJson {
+            query: query.text,
+            budget: query.budget,
+            tokens_used: selected.iter().map(|selected| counts[selected.nth].tokens).sum(),
+            documents_considered: counts.len(),
+            documents_selected: selected.len(),
+            documents_excluded_by_budget: counts.len() - selected.len(),
         },
     };
-    let mut text = Bounded { bytes: Vec::new(), most: question.most };
-    let written = match question.format {
-        Format::Json => serde_json::to_writer(&mut text, &selection),
-        Format::Pretty => serde_json::to_writer_pretty(&mut text, &selection),
+    let mut text = BoundedBuffer { bytes: Vec::new(), max_bytes: query.max_bytes };
+    let written = match query.format {
+        Format::Json => serde_json::to_writer(&mut text, &answer),
+        Format::Pretty => serde_json::to_writer_pretty(&mut text, &answer),
     };
-    written.map_err(|error| if error.is_io() { too_large(question.most) } else { Error::internal(error) })?;
+    written.map_err(|error| if error.is_io() { too_large(query.max_bytes) } else { Error::internal(error) })?;
     text.bytes.push(b'\n');
     String::from_utf8(text.bytes).map_err(Error::internal)
 }
 
-/// An answer that is not written to its end if it is too long.
-struct Bounded {
+/// A buffer that refuses to grow past a size: escaping in JSON makes an answer up to six times as long as its documents.
+struct BoundedBuffer {
     bytes: Vec<u8>,
-    most: u64,
+    max_bytes: u64,
 }
 
-impl std::io::Write for Bounded {
+impl std::io::Write for BoundedBuffer {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if (self.bytes.len() + bytes.len()) as u64 > self.most {
+        if (self.bytes.len() + bytes.len()) as u64 > self.max_bytes {
             return Err(std::io::ErrorKind::FileTooLarge.into());
         }
         self.bytes.extend_from_slice(bytes);
@@ -181,20 +183,18 @@ impl std::io::Write for Bounded {
     }
 }
 
-/// Before anything of it is read or put together: it would be at least as long as its documents, and every one of them is
-/// told with all of the terms.
-fn check_size(measures: &[Measure], chosen: &[Chosen], question: &Question<'_>) -> Result<()> {
-    let terms: u64 = question.terms.shown().iter().map(|term| term.len() as u64 + 3).sum();
-    let each = chosen
+/// A lower bound before anything is read: the answer holds the documents, and all terms with each of them.
+fn check_size(counts: &[WordCount], selected: &[Selected], query: &Query<'_>) -> Result<()> {
+    let terms: u64 = query.terms.all().iter().map(|term| term.len() as u64 + 3).sum();
+    let sizes = selected
         .iter()
-        .map(|chosen| measures[chosen.nth].tokens.saturating_sub(1).saturating_mul(4).saturating_add(terms));
-    if each.fold(0, u64::saturating_add) > question.most { Err(too_large(question.most)) } else { Ok(()) }
+        .map(|selected| counts[selected.nth].tokens.saturating_sub(1).saturating_mul(4).saturating_add(terms));
+    if sizes.fold(0, u64::saturating_add) > query.max_bytes { Err(too_large(query.max_bytes)) } else { Ok(()) }
 }
 
-fn too_large(most: u64) -> Error {
-    let told = format!(
-        "The answer would have more than {most} bytes, which is the most (context.reply_bytes): ask with a smaller budget \
-         or a shorter query."
+fn too_large(max_bytes: u64) -> Error {
+    let message = format!(
+        "The answer would be larger than {max_bytes} bytes (context.reply_bytes); use a smaller budget or a shorter query."
     );
-    Error::new(Kind::TooLarge, told)
+    Error::new(Kind::TooLarge, message)
 }

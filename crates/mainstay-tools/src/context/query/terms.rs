@@ -1,10 +1,38 @@
-//! Words and terms: what stands between white space, in lower case.
+//! Words of documents and terms of queries: both are split at white space and compared in lower case.
 
 use std::borrow::Cow;
 
-/// The words of a text. Lower case is found word by word: no letter's depends on what is beyond white space.
+use mainstay_core::Result;
+
+use crate::progress::Progress;
+
+/// After so many words, cancellation is checked: a single document may have millions.
+const CHECK_INTERVAL: u64 = 4096;
+
+/// The words of a text in lower case. Lowering them one by one gives the same as lowering the text: no letter's lower
+/// case depends on what is beyond white space.
 pub(crate) fn words(text: &str) -> impl Iterator<Item = Cow<'_, str>> {
     text.split_whitespace().map(lowered)
+}
+
+/// Calls `visit` with every word and returns their number. Stops early if `visit` returns false or the call is
+/// cancelled.
+pub(crate) fn count_words(
+    text: &str,
+    progress: &Progress,
+    mut visit: impl FnMut(Cow<'_, str>) -> bool,
+) -> Result<Option<u64>> {
+    let mut count = 0;
+    for word in words(text) {
+        count += 1;
+        if count % CHECK_INTERVAL == 0 {
+            progress.check()?;
+        }
+        if !visit(word) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(count))
 }
 
 fn lowered(word: &str) -> Cow<'_, str> {
@@ -14,7 +42,7 @@ fn lowered(word: &str) -> Cow<'_, str> {
     Cow::Owned(word.to_lowercase())
 }
 
-/// What is looked for. A term that stands twice in a query is shown twice and counts once.
+/// The terms of a query. One that occurs twice is shown twice in the answer and counts once.
 #[derive(Debug)]
 pub(crate) struct Terms(Vec<String>);
 
@@ -23,12 +51,12 @@ impl Terms {
         Self(words(query).map(Cow::into_owned).collect())
     }
 
-    /// As they stand in the query.
-    pub(crate) fn shown(&self) -> &[String] {
+    /// As in the query.
+    pub(crate) fn all(&self) -> &[String] {
         &self.0
     }
 
-    /// Each once, in order.
+    /// Each once, sorted.
     pub(crate) fn distinct(&self) -> Vec<&str> {
         let mut distinct: Vec<&str> = self.0.iter().map(String::as_str).collect();
         distinct.sort_unstable();
@@ -53,17 +81,17 @@ mod tests {
     }
 
     #[test]
-    fn the_last_sigma_of_a_word_is_the_last_one_whatever_follows_the_word() {
+    fn final_sigma_of_a_word_does_not_depend_on_the_next_word() {
         let text = "ΟΔΟΣ ΟΔΟΣ. Σ ΑΣ\u{2003}ΣΑ İI ẞ";
         let lower = text.to_lowercase();
         assert_eq!(words(text).collect::<Vec<_>>(), lower.split_whitespace().collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_term_that_stands_twice_is_shown_twice_and_counts_once() {
+    fn repeated_term_is_shown_twice_and_counts_once() {
         let terms = Terms::of(" Deploy\tnow deploy ");
         assert_eq!(
-            (terms.shown(), terms.distinct()),
+            (terms.all(), terms.distinct()),
             (&["deploy", "now", "deploy"].map(String::from)[..], vec!["deploy", "now"])
         );
     }

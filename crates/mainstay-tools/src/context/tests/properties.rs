@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{Ground, resolve};
-use crate::context::query::select::{Measure, choose};
+use super::resolve;
+use crate::context::query::{WordCount, select};
+use crate::context::testing::CacheFixture;
 
 /// The rules as they are written down, without any of the shortcuts.
 fn expected(documents: &[(String, String)], query: &str, budget: u64) -> Vec<(String, u64, u64)> {
@@ -28,14 +29,14 @@ fn expected(documents: &[(String, String)], query: &str, budget: u64) -> Vec<(St
         .collect();
     scored.sort_by(|a, b| b.0.partial_cmp(&a.0).unwrap().then(a.1.cmp(b.1)));
     let mut used = 0;
-    let mut chosen = Vec::new();
+    let mut selected = Vec::new();
     for (_, id, matches, tokens) in scored {
         if budget > 0 && used + tokens <= budget {
             used += tokens;
-            chosen.push((id.to_owned(), matches, tokens));
+            selected.push((id.to_owned(), matches, tokens));
         }
     }
-    chosen
+    selected
 }
 
 fn document() -> impl Strategy<Value = (String, String)> {
@@ -52,7 +53,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn packing_is_greedy_in_the_order_of_the_scores_and_stays_within_the_budget(
+    fn selection_is_greedy_by_score_and_stays_within_the_budget(
         documents in proptest::collection::vec(document(), 0..9),
         query in "(alpha|BETA|gamma|δέλτα|x,|none| |\t){0,5}",
         budget in prop_oneof![0..40_u64, Just(u64::MAX)],
@@ -63,27 +64,27 @@ proptest! {
             .collect();
         // A path that is a directory of another cannot be a file too.
         let sources: Vec<(&str, &str)> = documents.values().map(|(path, content)| (path.as_str(), content.as_str())).collect();
-        let ground = Ground::built(&sources);
+        let fixture = CacheFixture::built(&sources);
         let ids: Vec<(String, String)> = documents.into_iter().map(|(id, (_, content))| (id, content)).collect();
-        let answer: Value = serde_json::from_str(&resolve(&ground.caches(), &query, budget).unwrap()).unwrap();
-        let chosen: Vec<(String, u64, u64)> = answer["documents"].as_array().unwrap().iter().map(|document| (
+        let answer: Value = serde_json::from_str(&resolve(&fixture.root(), &query, budget).unwrap()).unwrap();
+        let selected: Vec<(String, u64, u64)> = answer["documents"].as_array().unwrap().iter().map(|document| (
             document["id"].as_str().unwrap().to_owned(),
             document["why"]["term_matches"].as_u64().unwrap(),
             document["tokens"].as_u64().unwrap(),
         )).collect();
         let wanted = expected(&ids, &query, budget);
-        prop_assert_eq!(&chosen, &wanted);
-        let used: u64 = chosen.iter().map(|(_, _, tokens)| tokens).sum();
+        prop_assert_eq!(&selected, &wanted);
+        let used: u64 = selected.iter().map(|(_, _, tokens)| tokens).sum();
         prop_assert!(used <= budget);
         prop_assert_eq!(answer["selection"]["tokens_used"].as_u64(), Some(used));
-        prop_assert_eq!(answer["selection"]["documents_excluded_by_budget"].as_u64(), Some((ids.len() - chosen.len()) as u64));
+        prop_assert_eq!(answer["selection"]["documents_excluded_by_budget"].as_u64(), Some((ids.len() - selected.len()) as u64));
         for document in answer["documents"].as_array().unwrap() {
             prop_assert!((0.0..=1.0).contains(&document["score"].as_f64().unwrap()));
         }
     }
 
     #[test]
-    fn ids_and_versions_do_not_depend_on_the_order_in_which_files_were_made(
+    fn built_files_do_not_depend_on_the_order_in_which_sources_were_created(
         contents in proptest::collection::btree_map("[a-f]{1,4}(/[a-c])?", "[ab]{0,2}", 0..12),
         seed in any::<u64>(),
     ) {
@@ -91,7 +92,7 @@ proptest! {
             contents.into_iter().map(|(path, content)| (format!("{path}.md"), content)).collect();
         let as_given = |sources: &[(String, String)]| {
             let borrowed: Vec<(&str, &str)> = sources.iter().map(|(path, content)| (path.as_str(), content.as_str())).collect();
-            Ground::built(&borrowed).files()
+            CacheFixture::built(&borrowed).files()
         };
         let first = as_given(&sources);
         sources.sort_by_key(|(path, _)| path.bytes().fold(seed, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)));
@@ -99,19 +100,19 @@ proptest! {
     }
 
     #[test]
-    fn no_budget_is_exceeded_by_any_sizes(
+    fn budget_is_never_exceeded_for_any_sizes(
         sizes in proptest::collection::vec((0..u64::MAX / 2, 0..100_u64, 0..100_u64), 0..50),
         budget in any::<u64>(),
     ) {
-        let measures: Vec<Measure> =
-            sizes.iter().map(|(tokens, words, more)| Measure { words: words + more, tokens: *tokens }).collect();
+        let counts: Vec<WordCount> =
+            sizes.iter().map(|(tokens, words, more)| WordCount { words: words + more, tokens: *tokens }).collect();
         let matches: Vec<u64> = sizes.iter().map(|(_, words, _)| *words).collect();
-        let chosen = choose(&measures, &matches, budget);
-        let used: u128 = chosen.iter().map(|chosen| u128::from(measures[chosen.nth].tokens)).sum();
+        let selected = select(&counts, &matches, budget);
+        let used: u128 = selected.iter().map(|selected| u128::from(counts[selected.nth].tokens)).sum();
         prop_assert!(used <= u128::from(budget));
         let left = u128::from(budget) - used;
         // What was left out did not fit even into what was left at the end.
-        let out = (0..measures.len()).filter(|nth| chosen.iter().all(|chosen| chosen.nth != *nth));
-        prop_assert!(out.map(|nth| u128::from(measures[nth].tokens)).all(|tokens| tokens > left || budget == 0));
+        let out = (0..counts.len()).filter(|nth| selected.iter().all(|selected| selected.nth != *nth));
+        prop_assert!(out.map(|nth| u128::from(counts[nth].tokens)).all(|tokens| tokens > left || budget == 0));
     }
 }

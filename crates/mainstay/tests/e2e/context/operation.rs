@@ -89,7 +89,9 @@ fn the_log_has_the_reason_that_the_answer_keeps_to_itself() {
     let [answers, log] = [out.stdout, out.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     let file = document.file_name().unwrap().to_str().unwrap();
     assert_eq!(answers.matches("cache_invalid").count(), 2, "{answers}");
-    for reason in [file, "its content is not what the manifest says", "it is no manifest", "EOF while parsing"] {
+    for reason in
+        [file, "its content does not match the hash in the manifest", "not a valid manifest", "EOF while parsing"]
+    {
         assert!(log.contains(reason), "{reason}: {log}");
         assert!(!answers.contains(reason), "{reason}: {answers}");
     }

@@ -1,0 +1,53 @@
+//! Replies of tools that change something, and of their dry runs.
+
+use mainstay_core::{Error, Result};
+use mainstay_store::{ChangeOutcome, WriteMode};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The result of a change, or a description of the change if the call was a dry run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum WriteReply<T> {
+    Done(T),
+    DryRun(DryRunReply),
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct DryRunReply {
+    success: bool,
+    dry_run: bool,
+    /// What the call would have done.
+    message: String,
+}
+
+impl<T> WriteReply<T> {
+    /// Either way the store has executed the same statements; those of a dry run were rolled back. `would` completes the
+    /// sentence "Would …".
+    pub(crate) fn new(dry_run: bool, would: impl FnOnce() -> String, done: T) -> Self {
+        if dry_run {
+            Self::DryRun(DryRunReply { success: true, dry_run, message: format!("Would {}", would()) })
+        } else {
+            Self::Done(done)
+        }
+    }
+}
+
+pub(crate) fn write_mode(dry_run: bool) -> WriteMode {
+    if dry_run { WriteMode::DryRun } else { WriteMode::Commit }
+}
+
+/// The row that a change by id has left, or the error that says why nothing changed. `noun` and `list_tool` tell the
+/// caller how to find an id that exists.
+pub(crate) fn updated_row<T>(
+    changed: ChangeOutcome<T>,
+    (noun, id): (&str, i64),
+    list_tool: &str,
+    refusal: impl FnOnce(T) -> Error,
+) -> Result<T> {
+    match changed {
+        ChangeOutcome::Done(row) => Ok(row),
+        ChangeOutcome::Rejected(row) => Err(refusal(row)),
+        ChangeOutcome::NotFound => Err(Error::not_found(format!("There is no {noun} {id}; {list_tool} lists them."))),
+    }
+}

@@ -1,0 +1,36 @@
+//! What tests of several families are built from.
+
+use std::sync::Arc;
+
+use mainstay_sandbox::{FilesSettings, Workspace};
+use mainstay_store::{Store, StoreOptions};
+
+use crate::watch::ResourceWatcher;
+use crate::{AgentsSettings, ContextSettings, Setup};
+
+/// A setup whose workspace, caches and store lie in this directory.
+pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
+    let root = directory.path().join("ws");
+    std::fs::create_dir(&root).unwrap();
+    let url = format!("sqlite:{}", directory.path().join("store.db").display());
+    let files = FilesSettings::default();
+    let workspace = Workspace::open(&root, &files).unwrap();
+    Setup {
+        version: "0",
+        watcher: ResourceWatcher::new(&workspace),
+        workspace,
+        files,
+        exec: mainstay_sandbox::exec::ExecSettings::default(),
+        agents: AgentsSettings::default(),
+        context: ContextSettings::default(),
+        caches: directory.path().join("caches"),
+        store: Store::open(&url, StoreOptions::default()).await.unwrap(),
+        openapi: Arc::default(),
+        started: std::time::Instant::now(),
+    }
+}
+
+/// For tests that only look at declarations: the directory is removed at once.
+pub(crate) async fn setup() -> Setup {
+    setup_in(&tempfile::tempdir().unwrap()).await
+}
