@@ -1,14 +1,11 @@
 //! The engine: what happens to every call, whoever makes it and however it arrives.
 
-mod consents;
-mod digest;
+mod auth;
 mod events;
 mod feed;
 mod gate;
 mod inquiry;
 mod metrics;
-mod neighbourhood;
-pub mod oauth;
 mod policy;
 mod records;
 mod road;
@@ -16,25 +13,23 @@ mod session;
 mod settings;
 mod shown;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use mainstay_auth::consent::ConsentPolicy;
 use mainstay_core::{Call, Caller, Clock, Context, Event, Registry, Result, Scope, ToolInfo};
 use mainstay_store::Store;
 
-pub use consents::{CONSENT_PATH, ConsentDesk, ConsentRefusal, ConsentView, Decider, Standing};
 pub use events::Events;
 pub use feed::{FeedEvent, FeedUpdate, Listener};
 pub use gate::Lane;
 pub use inquiry::Inquiry;
 pub use metrics::Metrics;
-pub use policy::consent::CONSENT_KEY;
 pub use records::{AuditRow, Phase};
-pub use settings::{ConsentSettings, EngineSettings, Quota, RateSettings};
+pub use settings::{EngineSettings, Quota, RateSettings};
 
 use gate::Gate;
-use policy::consent::ConsentPolicy;
 use policy::rate::RateLimits;
 
 /// A handle to the one engine; cloning it is cheap.
@@ -53,8 +48,6 @@ struct Parts {
     metrics: Metrics,
     events: Events,
     announce: Arc<dyn Fn(Event) + Send + Sync>,
-    /// Scheme, host and port under which people reach this server, if it has a listener.
-    address: OnceLock<String>,
 }
 
 impl Engine {
@@ -66,7 +59,7 @@ impl Engine {
         Ok(Self(Arc::new(Parts {
             gate: Gate::new(&settings),
             rate: RateLimits::new(&settings.rate),
-            consent: ConsentPolicy::new(settings.consent.clone()),
+            consent: ConsentPolicy::new(settings.consent.clone(), store.clone(), clock.clone()),
             settings,
             registry: ArcSwap::from_pointee(registry),
             store,
@@ -75,7 +68,6 @@ impl Engine {
             metrics: Metrics::default(),
             events,
             announce: Arc::new(move |event| announcer.publish(event)),
-            address: OnceLock::new(),
         })))
     }
 
@@ -114,17 +106,12 @@ impl Engine {
 
     /// Whether a call of this tool waits for a person first.
     pub fn asks_first(&self, tool: &ToolInfo) -> bool {
-        self.consent().needed(Some(tool), tool.effect)
+        self.consent().is_required(Some(tool), tool.effect)
     }
 
     /// The name people know a tool by, whichever of its spellings is given.
     pub fn shown_name(&self, tool: &str) -> Option<String> {
         self.registry().tool(tool).map(|tool| shown::tool_name(tool.info()).to_owned())
-    }
-
-    /// Says where people reach this server; the first who says it is believed.
-    pub fn reached_at(&self, origin: String) {
-        let _ = self.0.address.set(origin);
     }
 
     /// Whether this caller may look at what there is.
@@ -194,7 +181,8 @@ impl Engine {
         &self.0.rate
     }
 
-    fn consent(&self) -> &ConsentPolicy {
+    /// The rules of consent, and the requests that wait for a decision.
+    pub fn consent(&self) -> &ConsentPolicy {
         &self.0.consent
     }
 

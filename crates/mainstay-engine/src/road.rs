@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use mainstay_auth::consent::{ConsentRequest, WaitUntil};
 use mainstay_core::{
     AnyTool, BoxFuture, Call, Called, Caller, Context, Effect, Error, Kind, Outcome, Pace, Prompt, Reason, Resources,
-    Result, Scope, Target, ToolInfo,
+    Result, Scope, Target, ToolInfo, canonical_digest, redacted_brief,
 };
 use serde_json::Value;
 
-use crate::policy::consent::Wish;
 use crate::policy::idempotency::{self, Claim, Entry};
 use crate::policy::record::{Portrait, Record, unrecorded};
 use crate::policy::scope;
-use crate::{Engine, Lane, digest, shown};
+use crate::{Engine, Lane, shown};
 
 impl Engine {
     /// Takes one call from its arrival to its record.
@@ -53,7 +53,7 @@ impl Engine {
 
     async fn travel(&self, mut call: Call, deed: Deed) -> Result<Outcome> {
         let args = take_args(&mut call.target);
-        let args_digest = digest::of(&args);
+        let args_digest = canonical_digest(&args);
         let mut record = Record::open(self, &call, deed.portrait(&args), args_digest.clone());
         let result = self.walk(&mut call, &deed, args, &args_digest, &mut record).await;
         record.end(result).await
@@ -132,10 +132,12 @@ impl Engine {
         args_digest: &str,
         record: &mut Record,
     ) -> Result<()> {
-        if self.consent().needed(deed.tool(), deed.effect()) {
-            let wish =
-                Wish { target: deed.label(), shown: deed.shown(), effect: deed.effect(), args, digest: args_digest };
-            self.consent().obtain(self, context, &wish).await?;
+        if self.consent().is_required(deed.tool(), deed.effect()) {
+            let (target, display_name, effect) = (deed.label(), deed.shown(), deed.effect());
+            let request = ConsentRequest { target, display_name, effect, args, args_digest };
+            let timeout = Duration::from_secs(self.settings().deadline_seconds);
+            let wait = WaitUntil { timeout, shutdown: &self.gate().over };
+            self.consent().obtain(context, &request, &wait).await?;
         }
         record.begin().await?;
         // The one who asked may have gone while this was waited for; then nothing has happened yet.
@@ -306,7 +308,7 @@ impl Deed {
         let what = match self {
             Self::Tool { .. } => Called::Tool,
             Self::Resource { .. } => Called::Resource,
-            Self::Prompt { .. } => Called::Prompt(Arc::new(shown::brief(args))),
+            Self::Prompt { .. } => Called::Prompt(Arc::new(redacted_brief(args))),
         };
         Portrait { what, target: self.label(), shown: self.shown(), metric: self.metric(), effect: self.effect() }
     }

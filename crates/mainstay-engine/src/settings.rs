@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_core::{Effect, Error, Registry, Result};
+use mainstay_auth::ConsentSettings;
+use mainstay_core::{Error, Registry, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -105,39 +106,4 @@ pub struct Quota {
 
 fn minute() -> u32 {
     60
-}
-
-/// Which calls a person has to approve.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct ConsentSettings {
-    /// Effects that need approval before the call runs.
-    pub required_for: Vec<Effect>,
-    /// Tools that need approval whatever their effect, by name in any of its spellings.
-    pub required_for_tools: Vec<String>,
-    /// Words that, in the name of a tool that contract 001 speaks, mean that its calls need approval.
-    pub required_for_words: Vec<String>,
-    /// Minutes an approval, or the request for one, is good for.
-    pub minutes: u32,
-    /// With authentication on: whether somebody with the scope `consent` may decide on their own request.
-    pub self_approval: bool,
-    /// Without authentication: whether requests from this machine may decide over HTTP. They may not in any case where
-    /// commands could send such a request.
-    pub without_token: bool,
-}
-
-/// What is hard to take back, by the contract's words for it.
-const DANGEROUS: [&str; 4] = ["delete", "drop", "remove", "destroy"];
-
-impl Default for ConsentSettings {
-    fn default() -> Self {
-        Self {
-            required_for: vec![Effect::Destroys],
-            required_for_tools: Vec::new(),
-            required_for_words: DANGEROUS.map(str::to_owned).to_vec(),
-            minutes: 30,
-            self_approval: false,
-            without_token: true,
-        }
-    }
 }

@@ -13,7 +13,7 @@ mod settings;
 mod stdio;
 
 pub use http::{Access, Bound, Route, View, bind, openapi};
-pub use settings::{AuthSettings, External, Local, ServerSettings};
+pub use settings::ServerSettings;
 pub use stdio::{Dialect, serve_stdio};
 
 /// What the server says of itself.
@@ -37,14 +37,8 @@ pub enum StartError {
     PublicWithoutAuth(std::net::SocketAddr),
     #[error("standard output cannot be written to: {0}")]
     Output(#[from] std::io::Error),
-    #[error("cannot use the keys in {path}: {reason}")]
-    Keys { path: String, reason: String },
-    #[error(
-        "tokens cannot be made for {0}, which is no address clients know: set server.auth.audience to this server's URL"
-    )]
-    Audience(std::net::SocketAddr),
-    #[error("server.auth.audience is {0:?}, which is no URL of this server; write it as https://host/mcp")]
-    Issuer(String),
+    #[error(transparent)]
+    Auth(#[from] mainstay_auth::AuthConfigError),
     #[error("the schemas of the dialect mira cannot be used: {0}")]
     Contract(String),
     #[error("{0:?} cannot be an allowed host or origin: {1}")]

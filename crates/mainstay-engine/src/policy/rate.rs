@@ -7,18 +7,17 @@ use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota as Bucket, RateLimiter};
+use mainstay_auth::ip_prefix;
 use mainstay_core::{Caller, Error, Kind, Principal, Reason, Result};
 
 use super::window::Window;
-use crate::neighbourhood;
 use crate::settings::{Quota, RateSettings};
 
 /// Whose share a call is taken from. The principal alone: neither a new session, nor another address, nor a forged
 /// header makes a new client.
 type Client = Principal;
 
-/// Whose share of a dialect's limit: where nobody has to say who they are, the neighbourhood they connect from tells them
-/// apart.
+/// Whose share of a dialect's limit: where nobody has to say who they are, the prefix of their address tells them apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Visitor {
     Known(Principal),
@@ -28,7 +27,7 @@ enum Visitor {
 impl Visitor {
     fn of(caller: &Caller) -> Self {
         if caller.principal.is_local() {
-            Self::At(caller.ip.map(neighbourhood::of))
+            Self::At(caller.ip.map(ip_prefix))
         } else {
             Self::Known(caller.principal.clone())
         }

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use mainstay_auth::ConsentSettings;
+use mainstay_auth::consent::{ConsentError, ConsentStatus};
 use mainstay_core::{AnswerAction, Effect, Error, Kind, Question, Reason, iso8601};
-use mainstay_engine::{ConsentRefusal, ConsentSettings, EngineSettings, Standing};
+use mainstay_engine::EngineSettings;
 use mainstay_store::Phase;
 use serde_json::json;
 
@@ -32,12 +34,12 @@ async fn after_approval_the_same_call_runs_once_and_only_once() {
     assert_eq!(url, format!("/api/mcp/consent/{id}"));
     assert_eq!((operation.as_str(), iso8601(expires_ms).as_str()), ("test_wipe", "2027-01-15T08:30:00Z"));
     assert_eq!(house.asked(&local(), args.clone()).await, id, "the same call asks the same question");
-    let decided = house.engine.decide_consent(&local(), id, true, Some("fine")).await.unwrap();
-    assert_eq!((decided.standing, decided.reason.as_deref()), (Standing::Approved, Some("fine")));
+    let decided = house.engine.consent().decide(&local(), id, true, Some("fine")).await.unwrap();
+    assert_eq!((decided.status, decided.reason.as_deref()), (ConsentStatus::Approved, Some("fine")));
     assert!(house.call(&local(), "test_wipe", args.clone()).await.is_ok());
     assert_ne!(house.asked(&local(), args).await, id);
     assert_eq!(house.wiped(), 1);
-    assert_eq!(house.engine.find_consent(&local(), id).await.unwrap().standing, Standing::Used);
+    assert_eq!(house.engine.consent().find(&local(), id).await.unwrap().status, ConsentStatus::Used);
 }
 
 #[tokio::test]
@@ -45,7 +47,7 @@ async fn an_approval_is_good_for_nothing_but_its_own_call() {
     let house = House::new().await;
     let (alice, bob) = (with_token("alice", "read delete"), with_token("bob", "read delete"));
     let id = house.asked(&alice, json!({"file": "a"})).await;
-    house.engine.decide_consent(&local(), &id, true, None).await.unwrap();
+    house.engine.consent().decide(&local(), &id, true, None).await.unwrap();
     for (caller, args) in [
         (&alice, json!({"file": "b"})),
         (&alice, json!({"file": "a", "confirm": true})),
@@ -76,11 +78,11 @@ async fn what_has_expired_can_be_neither_decided_nor_used() {
     let half_an_hour = Duration::from_mins(30);
     let undecided = house.asked(&local(), json!({"file": "a"})).await;
     house.clock.advance(half_an_hour);
-    let refused = house.engine.decide_consent(&local(), &undecided, true, None).await.unwrap_err();
-    assert!(matches!(refused, ConsentRefusal::Expired), "{refused}");
-    assert_eq!(house.engine.find_consent(&local(), &undecided).await.unwrap().standing, Standing::Expired);
+    let refused = house.engine.consent().decide(&local(), &undecided, true, None).await.unwrap_err();
+    assert!(matches!(refused, ConsentError::Expired), "{refused}");
+    assert_eq!(house.engine.consent().find(&local(), &undecided).await.unwrap().status, ConsentStatus::Expired);
     let approved = house.asked(&local(), json!({"file": "a"})).await;
-    house.engine.decide_consent(&local(), &approved, true, None).await.unwrap();
+    house.engine.consent().decide(&local(), &approved, true, None).await.unwrap();
     house.clock.advance(half_an_hour);
     assert_ne!(house.asked(&local(), json!({"file": "a"})).await, approved);
     assert_eq!(house.wiped(), 0);
@@ -90,10 +92,10 @@ async fn what_has_expired_can_be_neither_decided_nor_used() {
 async fn a_decision_is_made_once() {
     let house = House::new().await;
     let id = house.asked(&local(), json!({"file": "a"})).await;
-    house.engine.decide_consent(&local(), &id, false, None).await.unwrap();
+    house.engine.consent().decide(&local(), &id, false, None).await.unwrap();
     for approve in [true, false] {
-        let refused = house.engine.decide_consent(&local(), &id, approve, None).await.unwrap_err();
-        assert!(matches!(refused, ConsentRefusal::Decided(Standing::Denied)), "{refused}");
+        let refused = house.engine.consent().decide(&local(), &id, approve, None).await.unwrap_err();
+        assert!(matches!(refused, ConsentError::Decided(ConsentStatus::Denied)), "{refused}");
     }
     let refused = house.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, house.wiped()), (Kind::Denied, 0));
@@ -108,36 +110,36 @@ async fn nobody_decides_on_their_own_request_or_without_the_scope() {
     let own = house.asked(&alice, json!({"file": "a"})).await;
     let agents = house.asked(&agent, json!({"file": "a"})).await;
     for (caller, id) in [(&alice, &own), (&agent, &agents), (&with_token("agent", "delete admin"), &agents)] {
-        let refused = house.engine.decide_consent(caller, id, true, None).await.unwrap_err();
-        assert!(matches!(refused, ConsentRefusal::NotAllowed(_)), "{refused}");
+        let refused = house.engine.consent().decide(caller, id, true, None).await.unwrap_err();
+        assert!(matches!(refused, ConsentError::NotAllowed(_)), "{refused}");
     }
     // To somebody who may neither see nor decide it, it is not there.
-    let refused = house.engine.decide_consent(&agent, &own, true, None).await.unwrap_err();
-    assert!(matches!(refused, ConsentRefusal::NotFound(_)), "{refused}");
-    assert!(house.engine.find_consent(&agent, &own).await.is_err());
-    assert_eq!(house.engine.find_consent(&agent, &agents).await.unwrap().standing, Standing::Pending);
+    let refused = house.engine.consent().decide(&agent, &own, true, None).await.unwrap_err();
+    assert!(matches!(refused, ConsentError::NotFound(_)), "{refused}");
+    assert!(house.engine.consent().find(&agent, &own).await.is_err());
+    assert_eq!(house.engine.consent().find(&agent, &agents).await.unwrap().status, ConsentStatus::Pending);
     for id in [&own, &agents] {
-        assert!(house.engine.decide_consent(&boss, id, true, None).await.is_ok());
+        assert!(house.engine.consent().decide(&boss, id, true, None).await.is_ok());
     }
     let allowed = house.again(consent(|c| c.self_approval = true)).await;
     let own = allowed.asked(&alice, json!({"file": "b"})).await;
-    assert!(allowed.engine.decide_consent(&alice, &own, true, None).await.is_ok());
+    assert!(allowed.engine.consent().decide(&alice, &own, true, None).await.is_ok());
     let agents = allowed.asked(&agent, json!({"file": "b"})).await;
-    assert!(allowed.engine.decide_consent(&agent, &agents, true, None).await.is_err(), "the scope is needed still");
+    assert!(allowed.engine.consent().decide(&agent, &agents, true, None).await.is_err(), "the scope is needed still");
 }
 
 #[tokio::test]
 async fn where_commands_can_reach_the_server_a_request_without_a_token_does_not_decide() {
     let house = House::new().await.again(consent(|c| c.without_token = false)).await;
     let id = house.asked(&local(), json!({"file": "a"})).await;
-    let refused = house.engine.decide_consent(&local(), &id, true, None).await.unwrap_err();
+    let refused = house.engine.consent().decide(&local(), &id, true, None).await.unwrap_err();
     assert!(refused.to_string().contains("mainstay consent approve"), "{refused}");
     // Nor does a client over HTTP that says a person accepted.
     let claims = Person::who(false, AnswerAction::Accept);
     let refused = house.call_with(&local(), &claims, json!({"file": "a"})).await.unwrap_err();
     assert!(is_required(&refused) && claims.asked.lock().unwrap().is_empty(), "{refused}");
     let terminal = mainstay_core::Caller::local(None);
-    assert!(house.engine.decide_consent(&terminal, &id, true, None).await.is_ok());
+    assert!(house.engine.consent().decide(&terminal, &id, true, None).await.is_ok());
 }
 
 #[tokio::test]
@@ -157,7 +159,7 @@ async fn a_form_counts_for_the_person_at_this_machine_and_not_for_a_token() {
 #[tokio::test]
 async fn a_page_that_was_opened_is_not_an_approval_and_one_that_was_not_is_no_refusal() {
     let house = House::new().await.again(EngineSettings { deadline_seconds: 0, ..EngineSettings::default() }).await;
-    house.engine.reached_at("http://127.0.0.1:8099".into());
+    house.engine.consent().set_origin("http://127.0.0.1:8099".into());
     let args = json!({"file": "a"});
     for answer in [AnswerAction::Accept, AnswerAction::Decline, AnswerAction::Cancel] {
         let person = Person::who(true, answer);
@@ -175,14 +177,14 @@ async fn a_page_that_was_opened_is_not_an_approval_and_one_that_was_not_is_no_re
 #[tokio::test]
 async fn a_call_goes_on_once_the_page_has_decided() {
     let house = House::new().await;
-    house.engine.reached_at("http://127.0.0.1:8099".into());
+    house.engine.consent().set_origin("http://127.0.0.1:8099".into());
     for (file, approve) in [("a", true), ("b", false)] {
         let args = json!({"file": file});
         let id = house.asked(&local(), args.clone()).await;
         let person = Person::who(true, AnswerAction::Accept);
         let caller = local();
         let call = house.call_with(&caller, &person, args);
-        let decide = house.engine.decide_consent(&caller, &id, approve, None);
+        let decide = house.engine.consent().decide(&caller, &id, approve, None);
         let (outcome, decided) = tokio::join!(call, decide);
         decided.unwrap();
         assert_eq!(outcome.is_ok(), approve);
@@ -209,8 +211,8 @@ async fn everything_about_a_consent_is_on_record() {
     let house = House::new().await;
     let (agent, boss) = (with_token("agent", "read delete"), with_token("boss", "consent"));
     let id = house.asked(&agent, json!({"file": "a"})).await;
-    house.engine.decide_consent(&boss, &id, true, Some("it is\nold")).await.unwrap();
-    let _ = house.engine.decide_consent(&boss, &id, false, None).await;
+    house.engine.consent().decide(&boss, &id, true, Some("it is\nold")).await.unwrap();
+    let _ = house.engine.consent().decide(&boss, &id, false, None).await;
     house.call(&agent, "test_wipe", json!({"file": "a"})).await.unwrap();
     let rows = house.audit().await;
     let about: Vec<_> = rows.iter().filter(|row| row.entry.target == format!("consent/{id}")).collect();
@@ -238,9 +240,9 @@ async fn everything_about_a_consent_is_on_record() {
 async fn a_reason_that_is_too_long_decides_nothing() {
     let house = House::new().await;
     let id = house.asked(&local(), json!({"file": "a"})).await;
-    assert!(house.engine.decide_consent(&local(), &id, true, Some(&"x".repeat(501))).await.is_err());
-    assert_eq!(house.engine.find_consent(&local(), &id).await.unwrap().standing, Standing::Pending);
+    assert!(house.engine.consent().decide(&local(), &id, true, Some(&"x".repeat(501))).await.is_err());
+    assert_eq!(house.engine.consent().find(&local(), &id).await.unwrap().status, ConsentStatus::Pending);
     for strange in ["", "../x", "a b", &"a".repeat(65), "é"] {
-        assert!(matches!(house.engine.find_consent(&local(), strange).await, Err(ConsentRefusal::NotFound(_))));
+        assert!(matches!(house.engine.consent().find(&local(), strange).await, Err(ConsentError::NotFound(_))));
     }
 }

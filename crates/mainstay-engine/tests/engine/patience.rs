@@ -31,7 +31,7 @@ async fn what_is_too_long_to_be_shown_whole_is_asked_of_nobody() {
     let house = House::new().await;
     let noise = "./".repeat(2000);
     let id = house.asked(&local(), json!({ "file": noise })).await;
-    let shown = house.engine.find_consent(&local(), &id).await.unwrap();
+    let shown = house.engine.consent().find(&local(), &id).await.unwrap();
     assert!(shown.arguments.contains(&noise), "{}", shown.arguments);
     let refused = house.call(&local(), "test_wipe", json!({"file": "x".repeat(64 * 1024)})).await.unwrap_err();
     assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
@@ -46,14 +46,14 @@ async fn a_call_waits_for_an_answer_no_longer_than_a_call_may_take() {
     let refused = house.call_with(&local(), &silent, json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, silent.asked.load(Ordering::SeqCst)), (Kind::ConsentRequired, 1), "{refused}");
     let id = consent_id(refused);
-    house.engine.decide_consent(&local(), &id, true, None).await.unwrap();
+    house.engine.consent().decide(&local(), &id, true, None).await.unwrap();
     assert!(house.call(&local(), "test_wipe", json!({"file": "a"})).await.is_ok());
 }
 
 #[tokio::test]
 async fn past_sixteen_of_one_principals_calls_that_wait_the_next_does_not() {
     let house = Arc::new(House::new().await);
-    house.engine.reached_at("http://127.0.0.1:8099".into());
+    house.engine.consent().set_origin("http://127.0.0.1:8099".into());
     let silent = Arc::new(Silent::default());
     let wait = |who: &'static str, number: usize| {
         let (house, silent) = (house.clone(), silent.clone());
@@ -88,6 +88,6 @@ async fn past_fifty_requests_that_wait_no_further_one_is_taken() {
     assert!(refused.public.contains("mainstay consent list"), "{refused}");
     assert_eq!(house.asked(&alice, json!({"file": "0"})).await, first, "the same question is not another one");
     house.asked(&with_token("bob", "delete"), json!({"file": "50"})).await;
-    house.engine.decide_consent(&local(), &first, false, None).await.unwrap();
+    house.engine.consent().decide(&local(), &first, false, None).await.unwrap();
     house.asked(&alice, json!({"file": "50"})).await;
 }

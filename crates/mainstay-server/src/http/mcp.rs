@@ -10,11 +10,12 @@ use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use http_body_util::Full;
+use mainstay_auth::Authenticator;
 use mainstay_core::CancellationToken;
 use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::auth::{self, Doors};
+use super::auth;
 use super::body;
 use crate::ServerSettings;
 use crate::connection::Connection;
@@ -27,11 +28,16 @@ pub(crate) struct Endpoint {
     service: StreamableHttpService<Handler, Sessions>,
     sessions: Arc<Sessions>,
     message_bytes: usize,
-    doors: Doors,
+    authenticator: Authenticator,
 }
 
 impl Endpoint {
-    pub(crate) fn new(shared: Arc<Shared>, settings: &ServerSettings, doors: Doors, open: CancellationToken) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        settings: &ServerSettings,
+        authenticator: Authenticator,
+        open: CancellationToken,
+    ) -> Self {
         let idle = Duration::from_secs(settings.session_idle_seconds);
         let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
         unload_idle_sessions(&sessions, open.clone());
@@ -46,13 +52,13 @@ impl Endpoint {
         let handler = shared.clone();
         let service =
             StreamableHttpService::new(move || Ok(Handler::over_http(handler.clone())), sessions.clone(), config);
-        Self { shared, service, sessions, message_bytes: settings.message_bytes, doors }
+        Self { shared, service, sessions, message_bytes: settings.message_bytes, authenticator }
     }
 
     async fn answer(&self, request: Request) -> Response {
         let token = auth::bearer(request.headers()).ok().flatten().map(str::to_owned);
         let response = self.serve(request).await;
-        self.doors.for_as_long_as(token, response)
+        auth::while_token_is_valid(&self.authenticator, token, response)
     }
 
     async fn serve(&self, request: Request) -> Response {

@@ -5,7 +5,6 @@ mod auth;
 mod body;
 mod consent;
 mod docs;
-mod external;
 mod guard;
 mod health;
 mod jsonrpc;
@@ -14,8 +13,8 @@ mod oauth;
 mod openapi;
 mod routes;
 mod rpc;
-mod taken;
 mod visit;
+mod write_timeout;
 mod ws;
 
 use std::net::SocketAddr;
@@ -30,6 +29,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
 use mainstay_wire::mira::{Place, Transport};
@@ -42,14 +42,14 @@ use crate::agents;
 use crate::connection::Peer;
 use crate::mcp::Shared;
 use crate::mira;
-use crate::{About, AuthSettings, ServerSettings, StartError};
+use crate::{About, ServerSettings, StartError};
 
 pub use api::View;
 pub use openapi::openapi;
 pub use routes::{Access, Route};
 
 use routes::{Endpoints, routes};
-use taken::Taken;
+use write_timeout::WriteTimeout;
 
 /// From the end of the last call to the end of its reply.
 const LAST_WORDS: Duration = Duration::from_millis(100);
@@ -89,18 +89,18 @@ struct Listener {
 pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
     let lines = Lines::default();
     let (socket, address) = take(settings.listen, "--listen", settings).await?;
-    let doors = auth::Doors::new(engine, settings, address)?;
+    let authenticator = Authenticator::new(engine.auth_backend(), settings.auth.as_ref(), address, Route::Mcp.path())?;
     let desk = Arc::new(mira::Desk::new(engine.clone())?);
     let rpc = |endpoint: Option<String>| {
         let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
         Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
     };
     let shared = Arc::new(Shared::new(engine.clone(), about));
-    let standard = Arc::new(mcp::Endpoint::new(shared, settings, doors.clone(), lines.open.clone()));
+    let standard = Arc::new(mcp::Endpoint::new(shared, settings, authenticator.clone(), lines.open.clone()));
     let origin = origin(address, settings);
-    let cookies = consent::Cookies::of(origin.as_deref());
+    let consents = consent::Consents::new(engine.clone(), authenticator.clone(), origin.as_deref());
     if let Some(origin) = origin {
-        engine.reached_at(origin);
+        engine.consent().set_origin(origin);
     }
     let agents = Arc::new(agents::Desk { engine: engine.clone() });
     let message_bytes = settings.message_bytes;
@@ -111,20 +111,20 @@ pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> 
         api: Arc::new(api::Api {
             desk: agents,
             protected: about.protected.clone(),
-            issues_tokens: doors.authority().is_some(),
+            issues_tokens: authenticator.authorization_server().is_some(),
         }),
-        consent: consent::Endpoint::new(engine.clone(), doors.clone(), cookies),
-        ws: ws::Endpoint::new(engine.clone(), doors.clone(), settings.websockets, lines.clone()),
+        consent: consents,
+        ws: ws::Endpoint::new(engine.clone(), authenticator.clone(), settings.websockets, lines.clone()),
         document: openapi(about.version).to_string().into(),
     };
-    let router = routes(engine, &endpoints, &doors);
+    let router = routes(engine, &endpoints, &authenticator);
     let main = Listener { socket, address, router: guarded(router, address, settings)? };
     let mira = match settings.mira_listen {
         None => None,
         Some(wanted) => {
             let (socket, address) = take(wanted, "server.mira_listen", settings).await?;
             let handler = any(rpc::serve).with_state(rpc(own_endpoint(address)));
-            let router = Router::new().route("/", handler.layer(from_fn_with_state(doors, auth::identify)));
+            let router = Router::new().route("/", handler.layer(from_fn_with_state(authenticator, auth::identify)));
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
     };
@@ -243,7 +243,7 @@ impl Listener {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS)
-            .serve_connection(TokioIo::new(Taken::new(stream)), TowerToHyperService::new(service))
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), TowerToHyperService::new(service))
             .with_upgrades();
         async move {
             let mut connection = std::pin::pin!(connection);
@@ -262,7 +262,8 @@ mod tests {
 
     #[test]
     fn the_endpoint_is_the_one_clients_know_or_none() {
-        let auth = |audience: &str| AuthSettings::Local(crate::Local { audience: Some(audience.to_owned()) });
+        let auth =
+            |audience: &str| AuthSettings::Local(mainstay_auth::LocalAuth { audience: Some(audience.to_owned()) });
         let public = "https://mainstay.example:8443/mcp";
         for (address, audience, rpc, own) in [
             ("127.0.0.1:80", None, Some("http://127.0.0.1:80/rpc"), Some("http://127.0.0.1:80/")),

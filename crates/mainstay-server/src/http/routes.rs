@@ -6,6 +6,7 @@ use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{any, get, post};
 use bytes::Bytes;
+use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
 
 use super::api::{self, View};
@@ -129,12 +130,12 @@ pub(super) struct Endpoints {
     pub(super) jsonrpc: Arc<jsonrpc::Endpoint>,
     pub(super) api: Arc<api::Api>,
     pub(super) document: Bytes,
-    pub(super) consent: Arc<consent::Endpoint>,
+    pub(super) consent: Arc<consent::Consents>,
     pub(super) ws: Arc<ws::Endpoint>,
 }
 
 /// A request has met the guard; here it meets the token check of its route.
-pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, doors: &auth::Doors) -> Router {
+pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, authenticator: &Authenticator) -> Router {
     let mut router = Router::new();
     for route in Route::ALL {
         let handler = match route {
@@ -152,14 +153,14 @@ pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, doors: &auth::Doors
             Route::Ws => get(ws::serve).with_state(endpoints.ws.clone()),
             Route::Metrics => get(health::metrics).with_state(engine.clone()),
             Route::Health => get(health::health).with_state(engine.clone()),
-            Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(doors.clone()),
-            Route::Token => post(oauth::token).with_state(doors.clone()),
-            Route::Revoke => post(oauth::revoke).with_state(doors.clone()),
-            Route::Keys => get(oauth::keys).with_state(doors.clone()),
-            Route::Issuer => get(oauth::metadata).with_state(doors.clone()),
+            Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(authenticator.clone()),
+            Route::Token => post(oauth::token).with_state(authenticator.clone()),
+            Route::Revoke => post(oauth::revoke).with_state(authenticator.clone()),
+            Route::Keys => get(oauth::keys).with_state(authenticator.clone()),
+            Route::Issuer => get(oauth::metadata).with_state(authenticator.clone()),
         };
         let handler = match route.access() {
-            Access::Token => handler.layer(from_fn_with_state(doors.clone(), auth::identify)),
+            Access::Token => handler.layer(from_fn_with_state(authenticator.clone(), auth::identify)),
             Access::Everybody => handler,
         };
         let handler =

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mainstay_auth::consent::CONSENT_KEY;
 use mainstay_core::{Answers, Caller, Error, OpenQuestions, Result, new_id};
-use mainstay_engine::{CONSENT_KEY, Engine};
+use mainstay_engine::Engine;
 use rmcp::model::{InputRequests, InputRequiredResult, InputResponses, RequestStateCodec, SealOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use mainstay_auth::oauth::{ClientRegistry, NewClient, OldKeys};
 use mainstay_core::{Scope, Scopes, SystemClock};
-use mainstay_engine::oauth::{Clients, NewClient, OldKeys};
 use serde_json::{Value, json};
 
 use super::{printable, say};
@@ -17,7 +17,7 @@ use crate::house::open_store;
 pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
     let user = std::env::var("USER").unwrap_or_else(|_| "unknown".into());
-    let clients = Clients::new(store.clone(), Arc::new(SystemClock), format!("cli:{user}"));
+    let clients = ClientRegistry::new(store.clone(), Arc::new(SystemClock), format!("cli:{user}"));
     let done = match command {
         Client::Add { name, scope, id, secret_stdin, json } => {
             let (scopes, secret) = (scopes(&scope)?, secret_stdin.then(read_secret).transpose()?);
@@ -25,13 +25,13 @@ pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<Exit
         }
         Client::List { json } => list(&clients, json).await,
         Client::Disable { id } => disable(&clients, &id).await,
-        Client::RotateKey { now } => rotate_key(&clients, if now { OldKeys::End } else { OldKeys::Fade }).await,
+        Client::RotateKey { now } => rotate_key(&clients, if now { OldKeys::Revoke } else { OldKeys::Expire }).await,
     };
     store.close().await?;
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn add(clients: &Clients, new: NewClient, as_json: bool) -> anyhow::Result<()> {
+async fn add(clients: &ClientRegistry, new: NewClient, as_json: bool) -> anyhow::Result<()> {
     let (scopes, own) = (new.scopes.to_string(), new.secret.is_some());
     let made = clients.add(new).await?;
     if as_json {
@@ -52,7 +52,7 @@ async fn add(clients: &Clients, new: NewClient, as_json: bool) -> anyhow::Result
     Ok(())
 }
 
-async fn list(clients: &Clients, as_json: bool) -> anyhow::Result<()> {
+async fn list(clients: &ClientRegistry, as_json: bool) -> anyhow::Result<()> {
     let all = clients.list().await?;
     if as_json {
         let shown = |client: &mainstay_store::Client| {
@@ -73,17 +73,17 @@ async fn list(clients: &Clients, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn disable(clients: &Clients, id: &str) -> anyhow::Result<()> {
+async fn disable(clients: &ClientRegistry, id: &str) -> anyhow::Result<()> {
     clients.disable(id).await?;
     say(format_args!("{} is disabled; its tokens stop working within seconds.", printable::line(id)));
     Ok(())
 }
 
-async fn rotate_key(clients: &Clients, old: OldKeys) -> anyhow::Result<()> {
+async fn rotate_key(clients: &ClientRegistry, old: OldKeys) -> anyhow::Result<()> {
     let key = clients.rotate_key(old).await?;
     let fate = match old {
-        OldKeys::Fade => "those of the old one are good until they expire",
-        OldKeys::End => "those of every older one stop working within seconds",
+        OldKeys::Expire => "those of the old one are good until they expire",
+        OldKeys::Revoke => "those of every older one stop working within seconds",
     };
     say(format_args!("Tokens are signed with the key {key} from now on; {fate}."));
     Ok(())

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use mainstay_auth::consent::{ConsentStore, ConsentView, Decider};
 use mainstay_core::SystemClock;
-use mainstay_engine::{ConsentDesk, ConsentView, Decider};
 use serde_json::json;
 
 use super::{printable, say};
@@ -17,18 +17,18 @@ const SHOWN: u32 = 200;
 
 pub(crate) async fn run(config: &Config, command: Consent) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
-    let desk = ConsentDesk::new(store.clone(), Arc::new(SystemClock));
+    let requests = ConsentStore::new(store.clone(), Arc::new(SystemClock));
     let done = match command {
-        Consent::List { json } => list(&desk, json).await,
-        Consent::Approve(verdict) => decide(&desk, &verdict, true).await,
-        Consent::Deny(verdict) => decide(&desk, &verdict, false).await,
+        Consent::List { json } => list(&requests, json).await,
+        Consent::Approve(verdict) => decide(&requests, &verdict, true).await,
+        Consent::Deny(verdict) => decide(&requests, &verdict, false).await,
     };
     store.close().await?;
     done.map(|()| ExitCode::SUCCESS)
 }
 
-async fn list(desk: &ConsentDesk, as_json: bool) -> anyhow::Result<()> {
-    let waiting = desk.pending(SHOWN).await?;
+async fn list(requests: &ConsentStore, as_json: bool) -> anyhow::Result<()> {
+    let waiting = requests.pending(SHOWN).await?;
     if waiting.is_empty() && !as_json {
         say("nothing waits for consent");
     }
@@ -54,9 +54,9 @@ fn described(consent: &ConsentView) -> serde_json::Value {
     })
 }
 
-async fn decide(desk: &ConsentDesk, verdict: &Verdict, approve: bool) -> anyhow::Result<()> {
+async fn decide(requests: &ConsentStore, verdict: &Verdict, approve: bool) -> anyhow::Result<()> {
     let by = Decider { name: format!("cli:{}", user()), ip: None };
-    let decided = desk.decide(&verdict.id, &by, approve, verdict.reason.as_deref()).await?;
+    let decided = requests.decide(&verdict.id, &by, approve, verdict.reason.as_deref()).await?;
     let what = if approve { "approved: the same call now runs, once, until" } else { "denied. The request ends at" };
     say(format_args!("{} {what} {}", printable::line(&decided.operation), decided.expires_at));
     Ok(())

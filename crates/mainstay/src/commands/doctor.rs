@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use mainstay_auth::AuthSettings;
 use mainstay_core::CacheFailure;
-use mainstay_server::AuthSettings;
 use mainstay_tools::context::count_caches_at;
 
 use super::say;

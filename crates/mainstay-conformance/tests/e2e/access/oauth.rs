@@ -430,7 +430,7 @@ fn no_secret_is_in_the_log_or_the_audit() {
     let (code, audit, _) = run(data.path(), &["audit", "show"]);
     assert!(code == 0 && audit.matches("oauth/token").count() == 5, "{audit}");
     let written = std::fs::read_to_string(&log).unwrap() + &audit;
-    assert!(written.contains("a token was refused"), "the log is not what was meant to be looked through");
+    assert!(written.contains("an access token was rejected"), "the log is not what was meant to be looked through");
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     for secret in [
         client.secret.clone(),

@@ -88,7 +88,7 @@ fn the_command_line_lists_approves_and_denies() {
     assert!(code == 0 && ids.iter().all(|id| listed.contains(id)) && listed.contains("probe_destroy"), "{listed}");
     assert_eq!(run(data.path(), &["consent", "approve", &ids[0], "--reason", "known"]).0, 0);
     assert_eq!(run(data.path(), &["consent", "deny", &ids[1]]).0, 0);
-    for (id, words) in [(ids[1].as_str(), "decided already"), ("unknown", "no consent request")] {
+    for (id, words) in [(ids[1].as_str(), "already decided"), ("unknown", "no consent request")] {
         let (code, _, error) = run(data.path(), &["consent", "approve", id]);
         assert!(code == 1 && error.contains(words), "{error}");
     }

@@ -62,7 +62,7 @@ fn a_person_approves_on_the_page() {
     assert!(done.body.contains("Approved by local: I know") && !done.body.contains("<form"), "{}", done.body);
     let again = submit(&mut http, &path, &cookie, &format!("csrf={csrf}&decision=denied"));
     assert_eq!(again.status, 409);
-    assert!(again.body.contains("decided already"), "{}", again.body);
+    assert!(again.body.contains("already decided"), "{}", again.body);
 }
 
 #[test]

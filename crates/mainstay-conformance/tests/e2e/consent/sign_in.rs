@@ -142,7 +142,7 @@ fn a_client_signs_in_with_its_secret_and_signs_out() {
     let without = browser.sign_in(&format!("sign=client&client_id={}&client_secret={}", agent.id, agent.secret));
     assert!(without.status == 403 && without.body.contains("does not have the scope"), "{}", without.body);
     let wrong = browser.sign_in(&format!("sign=client&client_id={}&client_secret=wrong", boss.id));
-    assert!(wrong.status == 401 && wrong.body.contains("its secret is another"), "{}", wrong.body);
+    assert!(wrong.status == 401 && wrong.body.contains("wrong secret"), "{}", wrong.body);
     assert!(browser.token_cookie().is_none());
     let back = browser.sign_in(&format!("sign=client&client_id={}&client_secret={}", boss.id, boss.secret));
     assert_eq!(back.status, 303, "{}", back.body);
@@ -167,10 +167,10 @@ fn a_token_that_is_not_good_or_cannot_decide_signs_nobody_in() {
     let mut browser = Browser::at(&server, &path);
     let token = |issuer: &Issuer, claims| issuer.token(&claims);
     for (what, token, status, words) in [
-        ("garbage", "garbage".to_owned(), 401, "not good"),
-        ("nothing", String::new(), 401, "not good"),
+        ("garbage", "garbage".to_owned(), 401, "not valid"),
+        ("nothing", String::new(), 401, "not valid"),
         ("expired", token(&issuer, json!({"scope": "consent", "exp": 1_000_000})), 401, "has expired"),
-        ("another's", token(&stranger, json!({"scope": "consent"})), 401, "not good"),
+        ("another's", token(&stranger, json!({"scope": "consent"})), 401, "not valid"),
         ("read only", token(&issuer, json!({"sub": "bob", "scope": "read"})), 403, "scope &quot;consent&quot;"),
         ("too long", token(&issuer, json!({"scope": "consent", "pad": "x".repeat(4000)})), 400, "a browser keeps"),
     ] {

@@ -1,6 +1,6 @@
 //! What protects the server, as it is set.
 
-use mainstay_engine::oauth::ACCESS_LIFE;
+use mainstay_auth::oauth::ACCESS_LIFETIME;
 use serde_json::{Value, json};
 
 use super::Api;
@@ -24,7 +24,7 @@ impl Api {
                 "dangerous_operations": settings.consent.required_for_words,
             },
             "policies": {
-                "token_expiry_hours": ACCESS_LIFE.as_secs() / 3600,
+                "token_expiry_hours": ACCESS_LIFETIME.as_secs() / 3600,
                 "consent_expiry_minutes": settings.consent.minutes,
                 "rate_limit_per_minute": a_minute,
                 "path_blacklist": self.protected,

@@ -1,25 +1,26 @@
-//! The cookies of the page: out of reach of scripts and of other sites, and sent to the page alone.
+//! The cookies of the consent page: not readable by scripts (`HttpOnly`), not sent from other sites
+//! (`SameSite=Strict`), and sent to the consent routes only (`Path`).
 
 use http::{HeaderMap, header};
-use mainstay_engine::CONSENT_PATH;
+use mainstay_auth::consent::CONSENT_PATH;
 
-/// Which browser it is: what the seal on a form is made for.
+/// Identifies the browser; CSRF tokens are bound to it.
 const BROWSER: &str = "mainstay_consent";
 
-/// The access token of whoever signed in. A browser takes the second name over https alone, so that nobody on the way
-/// can plant it; the stronger `__Host-` would send it to every route.
+/// The access token of the person who signed in. Browsers accept the second name over HTTPS only, so that an attacker on
+/// the network cannot set it. `__Host-` would be stricter, but requires `Path=/`, which sends it to every route.
 const TOKEN: &str = "mainstay_consent_token";
 const SECURE_TOKEN: &str = "__Secure-mainstay_consent_token";
 
-/// How cookies are set and read where this server is reached.
+/// How cookies are set and read, which depends on whether browsers reach this server over HTTPS.
 #[derive(Clone, Copy)]
-pub(crate) struct Cookies {
+pub(super) struct Cookies {
     secure: bool,
 }
 
 impl Cookies {
-    /// `origin` is where browsers find this server.
-    pub(crate) fn of(origin: Option<&str>) -> Self {
+    /// `origin` is where browsers reach this server.
+    pub(super) fn new(origin: Option<&str>) -> Self {
         Self { secure: origin.is_some_and(|origin| origin.to_ascii_lowercase().starts_with("https://")) }
     }
 
@@ -31,12 +32,13 @@ impl Cookies {
         format!("{}; Max-Age={seconds}", self.set(self.token_name(), token))
     }
 
-    pub(super) fn no_token(self) -> String {
+    /// Deletes the token.
+    pub(super) fn delete_token(self) -> String {
         self.token("", 0)
     }
 
-    /// The token of the one such cookie. A second was planted by somebody, and which of them is not to be seen.
-    pub(super) fn token_in(self, headers: &HeaderMap) -> Option<&str> {
+    /// The token, unless the cookie was sent twice: then an attacker set one of them, and they cannot be told apart.
+    pub(super) fn find_token(self, headers: &HeaderMap) -> Option<&str> {
         let mut values = values(headers, self.token_name());
         let token = values.next().filter(|token| !token.is_empty())?;
         values.next().is_none().then_some(token)
@@ -52,8 +54,8 @@ impl Cookies {
     }
 }
 
-/// The browser's own cookie, if it is one we could have made.
-pub(super) fn browser_in(headers: &HeaderMap) -> Option<&str> {
+/// The browser's id, if it has the form of those this server makes.
+pub(super) fn browser_id(headers: &HeaderMap) -> Option<&str> {
     let value = values(headers, BROWSER).next()?;
     (value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(value)
 }
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn over_https_a_cookie_is_secure_and_only_its_secure_name_counts() {
-        let (plain, secure) = (Cookies::of(Some("http://127.0.0.1:8099")), Cookies::of(Some("HTTPS://box.example")));
+        let (plain, secure) = (Cookies::new(Some("http://127.0.0.1:8099")), Cookies::new(Some("HTTPS://box.example")));
         assert_eq!(
             plain.token("t", 9),
             "mainstay_consent_token=t; Path=/api/mcp/consent; HttpOnly; SameSite=Strict; Max-Age=9"
@@ -84,20 +86,20 @@ mod tests {
             "__Secure-mainstay_consent_token=t; Path=/api/mcp/consent; HttpOnly; SameSite=Strict; Secure; Max-Age=9"
         );
         let both = sent(&["mainstay_consent_token=a; __Secure-mainstay_consent_token=b"]);
-        assert_eq!((plain.token_in(&both), secure.token_in(&both)), (Some("a"), Some("b")));
+        assert_eq!((plain.find_token(&both), secure.find_token(&both)), (Some("a"), Some("b")));
     }
 
     #[test]
-    fn a_token_that_comes_twice_or_is_empty_is_none() {
-        let cookies = Cookies::of(None);
+    fn a_token_that_is_sent_twice_or_is_empty_does_not_count() {
+        let cookies = Cookies::new(None);
         for cookies_sent in [
             &["mainstay_consent_token=a; mainstay_consent_token=b"][..],
             &["mainstay_consent_token=a", "x=y; mainstay_consent_token=a"],
             &["mainstay_consent_token="],
             &["xmainstay_consent_token=a"],
         ] {
-            assert_eq!(cookies.token_in(&sent(cookies_sent)), None, "{cookies_sent:?}");
+            assert_eq!(cookies.find_token(&sent(cookies_sent)), None, "{cookies_sent:?}");
         }
-        assert_eq!(cookies.token_in(&sent(&["x=y; mainstay_consent_token=a.b-c_d"])), Some("a.b-c_d"));
+        assert_eq!(cookies.find_token(&sent(&["x=y; mainstay_consent_token=a.b-c_d"])), Some("a.b-c_d"));
     }
 }

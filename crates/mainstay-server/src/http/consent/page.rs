@@ -1,36 +1,39 @@
-//! The page a person decides on. It has no script; whatever comes from a call is text on it and nothing else.
+//! The HTML pages: a consent request, signing in, an error. They have no scripts, and values are always escaped.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use mainstay_auth::consent::{CONSENT_PATH, ConsentStatus, ConsentView};
 use mainstay_core::Result;
-use mainstay_engine::{CONSENT_PATH, ConsentView, Standing};
 
-use super::seal::{Browser, Deed};
-use super::{Endpoint, Visitor};
+use super::csrf::{Browser, FormAction};
+use super::state::{Consents, Visitor};
 
 const PAGE: &str = include_str!("../../../assets/consent/page.html");
 const FORM: &str = include_str!("../../../assets/consent/form.html");
 const SIGN_IN: &str = include_str!("../../../assets/consent/sign_in.html");
 const CLIENT: &str = include_str!("../../../assets/consent/client.html");
 const SIGN_OUT: &str = include_str!("../../../assets/consent/sign_out.html");
-const REFUSED: &str = include_str!("../../../assets/consent/refused.html");
+const ERROR: &str = include_str!("../../../assets/consent/error.html");
 const STYLE: &str = include_str!("../../../assets/consent/page.css");
 
+/// `form-action` is enforced on the redirect after signing in, too.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
+/// `GET /assets/consent.css`.
 pub(crate) async fn style() -> Response {
     let headers = [(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff")];
     (headers, STYLE).into_response()
 }
 
-pub(super) async fn of(endpoint: &Endpoint, visitor: &Visitor<'_>, consent: &ConsentView) -> Response {
-    let browser = Browser::of(visitor.headers);
-    let (action, signed) = match forms(endpoint, visitor, consent, &browser).await {
+/// The page of a request, with what this visitor can do there.
+pub(super) async fn request(consents: &Consents, visitor: &Visitor<'_>, consent: &ConsentView) -> Response {
+    let browser = Browser::new(visitor.headers);
+    let (action, sign_out) = match forms(consents, visitor, consent, &browser).await {
         Ok(forms) => forms,
-        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
+        Err(failed) => return error(StatusCode::SERVICE_UNAVAILABLE, &failed.public),
     };
-    let (heading, status) = told(consent);
+    let (heading, status) = headline(consent);
     let text = filled(
         PAGE,
         &[
@@ -42,53 +45,55 @@ pub(super) async fn of(endpoint: &Endpoint, visitor: &Visitor<'_>, consent: &Con
             ("arguments", &consent.arguments),
             ("expires_at", &consent.expires_at),
             ("!action", &action),
-            ("!signed", &signed),
+            ("!sign_out", &sign_out),
         ],
     );
-    with_cookie(html(StatusCode::OK, text), &endpoint.cookies.browser(&browser.0))
+    with_cookie(html(StatusCode::OK, text), &consents.cookies.browser(&browser.0))
 }
 
-/// What the visitor can do there: decide, or why they cannot; and sign out, if they signed in.
+/// The form to decide, or why there is none; and the form to sign out, if the visitor signed in.
 async fn forms(
-    endpoint: &Endpoint,
+    consents: &Consents,
     visitor: &Visitor<'_>,
     consent: &ConsentView,
     browser: &Browser,
 ) -> Result<(String, String)> {
-    let (engine, by) = (&endpoint.engine, visitor.caller.principal.as_str());
-    let bar = engine.bars_from_deciding(&visitor.caller, consent);
-    let action = match (consent.standing, &bar) {
-        (Standing::Pending, None) => {
-            let csrf = endpoint.seal.make(engine, browser, Deed::Decide { id: &consent.id, by }).await?;
+    let (engine, by) = (&consents.engine, visitor.caller.principal.as_str());
+    let allowed = engine.consent().may_decide(&visitor.caller, &consent.requested_by);
+    let action = match (consent.status, allowed) {
+        (ConsentStatus::Pending, Ok(())) => {
+            let csrf = consents.csrf.token(engine, browser, FormAction::Decide { id: &consent.id, by }).await?;
             filled(FORM, &[("path", &format!("{CONSENT_PATH}{}", consent.id)), ("csrf", &csrf)])
         }
-        (Standing::Pending, Some(bar)) => format!("<p>{}</p>", escaped(bar)),
-        (Standing::Approved | Standing::Denied | Standing::Used | Standing::Expired, _) => String::new(),
+        (ConsentStatus::Pending, Err(reason)) => format!("<p>{}</p>", escaped(&reason)),
+        (ConsentStatus::Approved | ConsentStatus::Denied | ConsentStatus::Used | ConsentStatus::Expired, _) => {
+            String::new()
+        }
     };
-    let signed = if visitor.signed_in {
-        filled(SIGN_OUT, &[("csrf", &endpoint.seal.make(engine, browser, Deed::Sign).await?), ("by", by)])
+    let sign_out = if visitor.signed_in {
+        filled(SIGN_OUT, &[("csrf", &consents.csrf.token(engine, browser, FormAction::SignIn).await?), ("by", by)])
     } else {
         String::new()
     };
-    Ok((action, signed))
+    Ok((action, sign_out))
 }
 
-/// Asks for a token; `told` says why the last one did not do.
-pub(super) async fn sign_in(endpoint: &Endpoint, headers: &HeaderMap, status: StatusCode, told: &str) -> Response {
-    let browser = Browser::of(headers);
-    let csrf = match endpoint.seal.make(&endpoint.engine, &browser, Deed::Sign).await {
+/// The page that asks for a token; `message` says why the last one was rejected.
+pub(super) async fn sign_in(consents: &Consents, headers: &HeaderMap, status: StatusCode, message: &str) -> Response {
+    let browser = Browser::new(headers);
+    let csrf = match consents.csrf.token(&consents.engine, &browser, FormAction::SignIn).await {
         Ok(csrf) => csrf,
-        Err(error) => return refused(StatusCode::SERVICE_UNAVAILABLE, &error.public),
+        Err(failed) => return error(StatusCode::SERVICE_UNAVAILABLE, &failed.public),
     };
-    let (hint, client) = if endpoint.doors.authority().is_some() {
-        let hint = "A client that was made with `mainstay client add NAME --scope consent` gets one from /oauth/token, \
-             if it asks for that scope.";
+    let (hint, client) = if consents.authenticator.authorization_server().is_some() {
+        let hint = "Add a client with `mainstay client add NAME --scope consent`; it gets a token from /oauth/token if \
+             it requests that scope.";
         (hint, filled(CLIENT, &[("csrf", &csrf)]))
     } else {
-        ("The authorization server of this server gives them out.", String::new())
+        ("You get one from the authorization server that this server trusts.", String::new())
     };
-    let text = filled(SIGN_IN, &[("told", told), ("csrf", &csrf), ("hint", hint), ("!client", &client)]);
-    with_cookie(html(status, text), &endpoint.cookies.browser(&browser.0))
+    let text = filled(SIGN_IN, &[("message", message), ("csrf", &csrf), ("hint", hint), ("!client", &client)]);
+    with_cookie(html(status, text), &consents.cookies.browser(&browser.0))
 }
 
 pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
@@ -98,19 +103,19 @@ pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
     response
 }
 
-pub(super) fn refused(status: StatusCode, reason: &str) -> Response {
-    html(status, filled(REFUSED, &[("reason", reason)]))
+pub(super) fn error(status: StatusCode, reason: &str) -> Response {
+    html(status, filled(ERROR, &[("reason", reason)]))
 }
 
-fn told(consent: &ConsentView) -> (&'static str, String) {
+fn headline(consent: &ConsentView) -> (&'static str, String) {
     let by = consent.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let why = consent.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
-    match consent.standing {
-        Standing::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
-        Standing::Approved => ("Approved", format!("Approved{by}{why}. The same call now runs, once.")),
-        Standing::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
-        Standing::Used => ("Approved and done", format!("Approved{by}{why}. The call was made; this is used up.")),
-        Standing::Expired => ("Expired", "This request has expired. Make the call again for a new one.".into()),
+    match consent.status {
+        ConsentStatus::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
+        ConsentStatus::Approved => ("Approved", format!("Approved{by}{why}. The same call can now run once.")),
+        ConsentStatus::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
+        ConsentStatus::Used => ("Approved and used", format!("Approved{by}{why}. The call was made.")),
+        ConsentStatus::Expired => ("Expired", "This request has expired. Make the call again to get a new one.".into()),
     }
 }
 
@@ -120,7 +125,7 @@ fn html(status: StatusCode, text: String) -> Response {
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CACHE_CONTROL, "no-store"),
-        // With no referrer at all a browser sends the form with the Origin `null`, which the guard refuses.
+        // With `no-referrer` a browser sends the form with `Origin: null`, which the guard rejects.
         (header::REFERRER_POLICY, "same-origin"),
     ];
     (status, headers, text).into_response()
@@ -160,7 +165,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const TEMPLATES: [&str; 6] = [PAGE, FORM, REFUSED, SIGN_IN, CLIENT, SIGN_OUT];
+    const TEMPLATES: [&str; 6] = [PAGE, FORM, ERROR, SIGN_IN, CLIENT, SIGN_OUT];
 
     const PAYLOADS: [&str; 12] = [
         "<script>alert(1)</script>",

@@ -1,5 +1,6 @@
-//! Signing in on the page. A browser sends no Authorization header, so its token waits in a cookie, which counts for
-//! the page and for nothing else: not for JSON on the same route, whose decisions need no seal, and on no other route.
+//! Signing in on the consent page. A browser sends no Authorization header, so a cookie keeps the person's token. The
+//! cookie counts for the page only: not for JSON on the same route, whose decisions need no CSRF token, and on no other
+//! route.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,102 +12,103 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mainstay_auth::oauth::{ClientCredentials, Grant, OAuthError, OAuthErrorKind};
+use mainstay_auth::{AuthError, ip_prefix};
 use mainstay_core::Scope;
-use mainstay_engine::oauth::{Grant, Proof, Reason, Refusal};
 
-use super::seal::Deed;
-use super::{Endpoint, FORM, kind, page, read, wants_page};
+use super::csrf::FormAction;
+use super::page;
+use super::state::{Consents, FORM, SignedIn, accepts_html, media_type, read_body};
 use crate::connection::Peer;
-use crate::http::auth::Stranger;
+use crate::http::auth::challenge;
 
-/// The longest a browser keeps a token, in seconds.
-const STAY: i64 = 1800;
+/// The longest time a cookie keeps a token, in seconds.
+const MAX_COOKIE_SECONDS: i64 = 1800;
 
-/// The longest token, in bytes: browsers drop a cookie of more than 4096, its name and its rules among them.
-const LONGEST: usize = 3900;
+/// The longest token, in bytes: browsers drop a cookie of more than 4096 bytes including its name and attributes.
+const MAX_TOKEN_BYTES: usize = 3900;
 
-const ENDED: &str = "Your sign-in has ended, and nothing was decided. Sign in again.";
-const NO_GOOD: &str = "This access token is not good: it is wrong, has expired, was revoked, or is for another server.";
-const NO_SCOPE: &str = "This access token is good, but does not have the scope \"consent\", which deciding needs.";
+const SESSION_ENDED: &str = "Your sign-in has ended, and nothing was decided. Sign in again.";
+const INVALID_TOKEN: &str =
+    "This access token is not valid: it is wrong, has expired, was revoked, or is for another server.";
+const MISSING_SCOPE: &str =
+    "This access token is valid, but does not have the scope \"consent\", which deciding needs.";
 
-/// Says of a request that its token came from the cookie.
-#[derive(Clone, Copy)]
-pub(super) struct SignedIn;
-
-/// What the forms of signing in and out say.
-struct Wish {
+/// The form to sign in or out.
+struct SignInForm {
     csrf: String,
-    deed: Sign,
+    action: SignInAction,
 }
 
-enum Sign {
-    Token(String),
-    Client(Proof),
-    Out,
+enum SignInAction {
+    WithToken(String),
+    AsClient(ClientCredentials),
+    SignOut,
 }
 
-/// Why somebody is not signed in.
-struct Unsigned {
+/// Why a sign-in failed, for the person.
+struct SignInError {
     status: StatusCode,
-    told: String,
+    message: String,
     retry_after: Option<u64>,
 }
 
-impl Unsigned {
-    fn new(status: StatusCode, told: impl Into<String>) -> Self {
-        Self { status, told: told.into(), retry_after: None }
+impl SignInError {
+    fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), retry_after: None }
     }
 
     fn too_many(seconds: u64) -> Self {
-        let told = format!("Too many failures from your address; wait {seconds} seconds before you try again.");
-        Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, told) }
+        let message = format!("Too many failed attempts from your address. Try again in {seconds} seconds.");
+        Self { retry_after: Some(seconds), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 }
 
-/// What OAuth says to a program, said to a person.
-impl From<Refusal> for Unsigned {
-    fn from(refusal: Refusal) -> Self {
-        let told = refusal.description.into_owned();
-        match refusal.reason {
-            Reason::Client => Self::new(StatusCode::UNAUTHORIZED, told),
-            Reason::Scope => Self::new(
+impl From<OAuthError> for SignInError {
+    fn from(error: OAuthError) -> Self {
+        let message = error.description.into_owned();
+        match error.kind {
+            OAuthErrorKind::InvalidClient => Self::new(StatusCode::UNAUTHORIZED, message),
+            OAuthErrorKind::InvalidScope => Self::new(
                 StatusCode::FORBIDDEN,
                 "This client does not have the scope \"consent\", which deciding needs.",
             ),
-            Reason::TooMany { retry_after } => Self::too_many(retry_after),
-            Reason::Unavailable => Self::new(StatusCode::SERVICE_UNAVAILABLE, told),
-            Reason::Request | Reason::Grant | Reason::GrantType | Reason::Target => {
-                Self::new(StatusCode::BAD_REQUEST, told)
-            }
+            OAuthErrorKind::TooManyFailures { retry_after } => Self::too_many(retry_after),
+            OAuthErrorKind::Unavailable => Self::new(StatusCode::SERVICE_UNAVAILABLE, message),
+            OAuthErrorKind::InvalidRequest
+            | OAuthErrorKind::InvalidGrant
+            | OAuthErrorKind::UnsupportedGrantType
+            | OAuthErrorKind::InvalidTarget => Self::new(StatusCode::BAD_REQUEST, message),
         }
     }
 }
 
-/// Before the token check of the route: puts a browser's token where everybody else's is, and turns the refusal of one
-/// that has none, or a bad one, into the page where it is asked for.
-pub(crate) async fn with_sign_in(State(endpoint): State<Arc<Endpoint>>, request: Request, next: Next) -> Response {
-    let is_form = kind(request.headers()) == FORM;
-    let from_page = wants_page(request.headers()) && (request.method() != Method::POST || is_form);
-    if endpoint.doors.are_open() || !from_page {
+/// Middleware outside the token check of the route: moves the token from the cookie to the Authorization header, handles
+/// the sign-in forms, and answers a browser without a valid token with the sign-in page.
+pub(crate) async fn with_sign_in(State(consents): State<Arc<Consents>>, request: Request, next: Next) -> Response {
+    let is_form = media_type(request.headers()) == FORM;
+    let from_page = accepts_html(request.headers()) && (request.method() != Method::POST || is_form);
+    if !consents.authenticator.requires_token() || !from_page {
         return next.run(request).await;
     }
     let headers = request.headers().clone();
     if headers.contains_key(AUTHORIZATION) {
-        return endpoint.asking(next.run(request).await, &headers, NO_GOOD).await;
+        return consents.sign_in_if_unauthorized(next.run(request).await, &headers, INVALID_TOKEN).await;
     }
     let (mut parts, mut body) = request.into_parts();
     if parts.method == Method::POST {
-        let bytes = match read(body).await {
+        let bytes = match read_body(body).await {
             Ok(bytes) => bytes,
             Err(response) => return *response,
         };
-        if let Some(wish) = Wish::read(&bytes) {
-            return endpoint.signed(&parts, wish).await;
+        if let Some(form) = SignInForm::parse(&bytes) {
+            return consents.submit(&parts, form).await;
         }
         body = Body::from(bytes);
     }
-    let Some(mut bearer) = bearer(&endpoint, &headers) else {
-        return endpoint.asking(next.run(Request::from_parts(parts, body)).await, &headers, "").await;
+    let Some(mut bearer) = cookie_bearer(&consents, &headers) else {
+        let response = next.run(Request::from_parts(parts, body)).await;
+        return consents.sign_in_if_unauthorized(response, &headers, "").await;
     };
     bearer.set_sensitive(true);
     parts.headers.insert(AUTHORIZATION, bearer);
@@ -115,128 +117,134 @@ pub(crate) async fn with_sign_in(State(endpoint): State<Arc<Endpoint>>, request:
     if response.status() != StatusCode::UNAUTHORIZED {
         return response;
     }
-    page::with_cookie(endpoint.asking(response, &headers, ENDED).await, &endpoint.cookies.no_token())
+    let page = consents.sign_in_if_unauthorized(response, &headers, SESSION_ENDED).await;
+    page::with_cookie(page, &consents.cookies.delete_token())
 }
 
-fn bearer(endpoint: &Endpoint, headers: &HeaderMap) -> Option<HeaderValue> {
-    HeaderValue::from_str(&format!("Bearer {}", endpoint.cookies.token_in(headers)?)).ok()
+fn cookie_bearer(consents: &Consents, headers: &HeaderMap) -> Option<HeaderValue> {
+    HeaderValue::from_str(&format!("Bearer {}", consents.cookies.find_token(headers)?)).ok()
 }
 
-impl Wish {
-    /// Nothing, if the form is another.
-    fn read(form: &[u8]) -> Option<Self> {
+impl SignInForm {
+    /// `None` if it is the form of a decision.
+    fn parse(form: &[u8]) -> Option<Self> {
         let field = |wanted: &str| {
             let found = form_urlencoded::parse(form).find(|(name, _)| name == wanted);
             found.map(|(_, value)| value.into_owned()).unwrap_or_default()
         };
-        let deed = match field("sign").as_str() {
-            "token" => Sign::Token(field("token").trim().to_owned()),
-            "client" => {
-                Sign::Client(Proof { client: field("client_id").trim().to_owned(), secret: field("client_secret") })
-            }
-            "out" => Sign::Out,
+        let action = match field("sign").as_str() {
+            "token" => SignInAction::WithToken(field("token").trim().to_owned()),
+            "client" => SignInAction::AsClient(ClientCredentials {
+                client: field("client_id").trim().to_owned(),
+                secret: field("client_secret"),
+            }),
+            "out" => SignInAction::SignOut,
             _ => return None,
         };
-        Some(Self { csrf: field("csrf"), deed })
+        Some(Self { csrf: field("csrf"), action })
     }
 }
 
-impl Endpoint {
-    /// The page that asks for a token, instead of a refusal for want of one.
-    async fn asking(&self, response: Response, headers: &HeaderMap, told: &str) -> Response {
+impl Consents {
+    /// The sign-in page instead of a 401 response, with the challenge of that response.
+    async fn sign_in_if_unauthorized(&self, response: Response, headers: &HeaderMap, message: &str) -> Response {
         if response.status() != StatusCode::UNAUTHORIZED {
             return response;
         }
-        let mut page = page::sign_in(self, headers, StatusCode::UNAUTHORIZED, told).await;
-        page.headers_mut()
-            .extend(response.headers().get(WWW_AUTHENTICATE).map(|told| (WWW_AUTHENTICATE, told.clone())));
+        let mut page = page::sign_in(self, headers, StatusCode::UNAUTHORIZED, message).await;
+        let challenge = response.headers().get(WWW_AUTHENTICATE);
+        page.headers_mut().extend(challenge.map(|challenge| (WWW_AUTHENTICATE, challenge.clone())));
         page
     }
 
-    async fn signed(&self, parts: &Parts, wish: Wish) -> Response {
+    /// Sets or deletes the cookie and goes back to the page of the request, or shows the sign-in page again.
+    async fn submit(&self, parts: &Parts, form: SignInForm) -> Response {
         let ip = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
-        match self.sign(&parts.headers, wish, ip).await {
+        let error = match self.cookie_for(&parts.headers, form, ip).await {
             Ok(cookie) => {
                 let back = (StatusCode::SEE_OTHER, [(LOCATION, parts.uri.path())]).into_response();
-                page::with_cookie(back, &cookie)
+                return page::with_cookie(back, &cookie);
             }
-            Err(unsigned) => self.unsigned(&parts.headers, &unsigned).await,
-        }
-    }
-
-    async fn unsigned(&self, headers: &HeaderMap, unsigned: &Unsigned) -> Response {
-        let mut page = page::sign_in(self, headers, unsigned.status, &unsigned.told).await;
+            Err(error) => error,
+        };
+        let mut page = page::sign_in(self, &parts.headers, error.status, &error.message).await;
         let headers = page.headers_mut();
-        if unsigned.status == StatusCode::UNAUTHORIZED
-            && let Ok(challenge) = HeaderValue::try_from(self.doors.challenge("error=\"invalid_token\""))
+        if error.status == StatusCode::UNAUTHORIZED
+            && let Ok(challenge) = HeaderValue::try_from(challenge(&self.authenticator, "error=\"invalid_token\""))
         {
             headers.insert(WWW_AUTHENTICATE, challenge);
         }
-        headers.extend(unsigned.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds))));
+        headers.extend(error.retry_after.map(|seconds| (RETRY_AFTER, HeaderValue::from(seconds))));
         page
     }
 
-    /// The cookie for the browser.
-    async fn sign(&self, headers: &HeaderMap, wish: Wish, ip: Option<IpAddr>) -> Result<String, Unsigned> {
-        match self.seal.fits(&self.engine, headers, Deed::Sign, &wish.csrf).await {
+    async fn cookie_for(
+        &self,
+        headers: &HeaderMap,
+        form: SignInForm,
+        ip: Option<IpAddr>,
+    ) -> Result<String, SignInError> {
+        match self.csrf.verify(&self.engine, headers, FormAction::SignIn, &form.csrf).await {
             Ok(true) => {}
             Ok(false) => {
-                let told = "This form does not come from this page, or is too old. Try again here.";
-                return Err(Unsigned::new(StatusCode::FORBIDDEN, told));
+                let message = "This form was not sent from this page, or the page is too old. Try again here.";
+                return Err(SignInError::new(StatusCode::FORBIDDEN, message));
             }
-            Err(error) => return Err(Unsigned::new(StatusCode::SERVICE_UNAVAILABLE, error.public)),
+            Err(error) => return Err(SignInError::new(StatusCode::SERVICE_UNAVAILABLE, error.public)),
         }
-        match wish.deed {
-            Sign::Out => Ok(self.cookies.no_token()),
-            Sign::Token(token) => self.with_token(&token, ip).await,
-            Sign::Client(proof) => {
-                let elsewhere = || Unsigned::new(StatusCode::BAD_REQUEST, "This server does not issue tokens.");
-                let authority = self.doors.authority().ok_or_else(elsewhere)?;
-                let wanted = Grant::Client { scope: Some(Scope::Consent.as_str().to_owned()) };
-                self.kept(&authority.grant(proof, wanted, ip).await?.access_token).await
+        match form.action {
+            SignInAction::SignOut => Ok(self.cookies.delete_token()),
+            SignInAction::WithToken(token) => self.cookie_for_entered_token(&token, ip).await,
+            SignInAction::AsClient(credentials) => {
+                let no_tokens = || SignInError::new(StatusCode::BAD_REQUEST, "This server does not issue tokens.");
+                let server = self.authenticator.authorization_server().ok_or_else(no_tokens)?;
+                let grant = Grant::Client { scope: Some(Scope::Consent.as_str().to_owned()) };
+                self.cookie_for_token(&server.grant(credentials, grant, ip).await?.access_token).await
             }
         }
     }
 
-    /// As a client's secret is: who fails too often is not looked at.
-    async fn with_token(&self, token: &str, ip: Option<IpAddr>) -> Result<String, Unsigned> {
-        let place = (None, ip);
-        if let Some(seconds) = self.failures.wait(&place) {
-            return Err(Unsigned::too_many(seconds));
+    /// Tokens that people enter are limited like client secrets.
+    async fn cookie_for_entered_token(&self, token: &str, ip: Option<IpAddr>) -> Result<String, SignInError> {
+        let source = (None, ip.map(ip_prefix));
+        if let Some(seconds) = self.failures.retry_after(&source) {
+            return Err(SignInError::too_many(seconds));
         }
-        let kept = self.kept(token).await;
-        if kept.as_ref().is_err_and(|unsigned| unsigned.status == StatusCode::UNAUTHORIZED) {
-            self.failures.note(place);
+        let cookie = self.cookie_for_token(token).await;
+        if cookie.as_ref().is_err_and(|error| error.status == StatusCode::UNAUTHORIZED) {
+            self.failures.add(source);
         }
-        kept
+        cookie
     }
 
-    /// The cookie that keeps a good token, no longer than it is good.
-    async fn kept(&self, token: &str) -> Result<String, Unsigned> {
-        let no_good = |reason: &str| {
-            tracing::info!(reason, "a token was refused on the page for consent");
-            Unsigned::new(StatusCode::UNAUTHORIZED, NO_GOOD)
+    /// A cookie with a valid token, which expires no later than the token.
+    async fn cookie_for_token(&self, token: &str) -> Result<String, SignInError> {
+        let invalid = |reason: &str| {
+            tracing::info!(reason, "an access token was rejected on the consent page");
+            SignInError::new(StatusCode::UNAUTHORIZED, INVALID_TOKEN)
         };
-        let identity = self.doors.identity(token).await.map_err(|stranger| match stranger {
-            Stranger::Silent => no_good("there is none"),
-            Stranger::PassedOn => no_good("it was passed on by a proxy"),
-            Stranger::Refused(reason) => no_good(&reason),
-            Stranger::Unknown(error) => {
-                tracing::error!(detail = error.detail, "a token could not be looked up");
-                Unsigned::new(StatusCode::SERVICE_UNAVAILABLE, error.public)
+        let identity = self.authenticator.identity(token).await.map_err(|error| match error {
+            AuthError::MissingToken => invalid("there is none"),
+            AuthError::InvalidToken(reason) => invalid(&reason),
+            AuthError::Unavailable(error) => {
+                tracing::error!(detail = error.detail, "an access token could not be verified");
+                SignInError::new(StatusCode::SERVICE_UNAVAILABLE, error.public)
             }
         })?;
         if !identity.scopes.allows(Scope::Consent) {
-            return Err(Unsigned::new(StatusCode::FORBIDDEN, NO_SCOPE));
+            return Err(SignInError::new(StatusCode::FORBIDDEN, MISSING_SCOPE));
         }
-        if token.len() > LONGEST {
-            let told = format!(
-                "This access token has {} bytes, and a browser keeps {LONGEST}. Decide with `mainstay consent` instead.",
+        if token.len() > MAX_TOKEN_BYTES {
+            let message = format!(
+                "This access token has {} bytes; a browser keeps at most {MAX_TOKEN_BYTES}. Use `mainstay consent` instead.",
                 token.len()
             );
-            return Err(Unsigned::new(StatusCode::BAD_REQUEST, told));
+            return Err(SignInError::new(StatusCode::BAD_REQUEST, message));
         }
         let left = identity.expires_ms.saturating_sub(self.engine.clock().now_ms()) / 1000;
-        if left <= 0 { Err(no_good("it has expired")) } else { Ok(self.cookies.token(token, left.min(STAY))) }
+        if left <= 0 {
+            return Err(invalid("it has expired"));
+        }
+        Ok(self.cookies.token(token, left.min(MAX_COOKIE_SECONDS)))
     }
 }

@@ -1,19 +1,19 @@
-//! What a client of the authorization server sends: a form as OAuth has it, or JSON as the contract shows it.
+//! The parameters of a request to the authorization server: a form as RFC 6749 has it, or JSON as contract 001 shows it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use http::HeaderMap;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
-use mainstay_engine::oauth::{Reason, Refusal};
+use mainstay_auth::oauth::{OAuthError, OAuthErrorKind};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::headers::single;
 
-/// Every parameter that is looked at; others are ignored, as OAuth wants it.
+/// The parameters in use. Others are ignored, as RFC 6749 section 3.2 requires.
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct Parameters {
     pub(super) grant_type: Option<String>,
     pub(super) client_id: Option<String>,
     pub(super) client_secret: Option<String>,
@@ -23,69 +23,69 @@ pub(super) struct Asked {
     pub(super) token: Option<String>,
 }
 
-impl Asked {
-    pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Refusal> {
-        let kind = single(headers, CONTENT_TYPE).map_err(wrong)?.unwrap_or_default();
-        let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let mut asked = match kind.as_str() {
-            "application/json" => object(body)?,
+impl Parameters {
+    pub(super) fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Self, OAuthError> {
+        let media_type = single(headers, CONTENT_TYPE).map_err(invalid)?.unwrap_or_default();
+        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        let mut parameters = match media_type.as_str() {
+            "application/json" => json_object(body)?,
             "application/x-www-form-urlencoded" => form(body)?,
-            _ => return Err(wrong("Send application/x-www-form-urlencoded or application/json.")),
+            _ => return Err(invalid("Send application/x-www-form-urlencoded or application/json.")),
         };
-        asked.join(basic(headers)?)?;
-        Ok(asked)
+        parameters.add_basic(basic(headers)?)?;
+        Ok(parameters)
     }
 
-    /// A client proves itself in the header or in the body, not in both. Its id alone may be in both.
-    fn join(&mut self, basic: Option<(String, String)>) -> Result<(), Refusal> {
+    /// A client authenticates in the header or in the body, not in both (RFC 6749 section 2.3). Its id may be in both.
+    fn add_basic(&mut self, basic: Option<(String, String)>) -> Result<(), OAuthError> {
         let Some((id, secret)) = basic else { return Ok(()) };
         if self.client_secret.is_some() || self.client_id.as_ref().is_some_and(|named| *named != id) {
-            return Err(wrong("The client proves itself twice: use the Authorization header or the body."));
+            return Err(invalid("The client authenticates twice: use the Authorization header or the body."));
         }
         (self.client_id, self.client_secret) = (Some(id), Some(secret));
         Ok(())
     }
 }
 
-fn wrong(why: &'static str) -> Refusal {
-    Refusal::new(Reason::Request, why)
+fn invalid(why: &'static str) -> OAuthError {
+    OAuthError::new(OAuthErrorKind::InvalidRequest, why)
 }
 
-fn object(body: &[u8]) -> Result<Asked, Refusal> {
-    // What was wrong is not said in the words of the parser, which may repeat the value.
-    let refused = || wrong("The body must be one JSON object whose members are strings, none of them twice.");
-    // An array would be read as the same members without their names.
-    let opening = body.trim_ascii_start().first().filter(|first| **first == b'{');
-    opening.and_then(|_| serde_json::from_slice(body).ok()).ok_or_else(refused)
+fn json_object(body: &[u8]) -> Result<Parameters, OAuthError> {
+    // The parser's own message is not used: it may quote a secret.
+    let malformed = || invalid("The body must be one JSON object whose members are strings, without duplicates.");
+    // serde would accept an array as the fields in order.
+    let object = body.trim_ascii_start().first().filter(|first| **first == b'{');
+    object.and_then(|_| serde_json::from_slice(body).ok()).ok_or_else(malformed)
 }
 
-fn form(body: &[u8]) -> Result<Asked, Refusal> {
+fn form(body: &[u8]) -> Result<Parameters, OAuthError> {
     let mut fields = Map::new();
     for (name, value) in form_urlencoded::parse(body) {
-        // A parameter without a value is treated as if it were not there.
+        // RFC 6749 section 3.2: a parameter without a value counts as omitted.
         if !value.is_empty() && fields.insert(name.into_owned(), Value::String(value.into_owned())).is_some() {
-            return Err(wrong("A parameter came twice."));
+            return Err(invalid("A parameter is repeated."));
         }
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|_| wrong("The form cannot be read."))
+    serde_json::from_value(Value::Object(fields)).map_err(|_| invalid("The form cannot be decoded."))
 }
 
-/// The id and secret of HTTP Basic, each of them form-encoded (RFC 6749, 2.3.1). Other schemes are nothing to us.
-fn basic(headers: &HeaderMap) -> Result<Option<(String, String)>, Refusal> {
-    let Some(value) = single(headers, AUTHORIZATION).map_err(wrong)? else { return Ok(None) };
+/// The id and secret of HTTP Basic, each form-encoded (RFC 6749 section 2.3.1). Other schemes are ignored.
+fn basic(headers: &HeaderMap) -> Result<Option<(String, String)>, OAuthError> {
+    let Some(value) = single(headers, AUTHORIZATION).map_err(invalid)? else { return Ok(None) };
     let Some((scheme, given)) = value.split_once(' ') else { return Ok(None) };
     if !scheme.eq_ignore_ascii_case("basic") {
         return Ok(None);
     }
-    let unreadable = || Refusal::new(Reason::Client, "The Basic credentials cannot be read.");
-    let bytes = BASE64.decode(given.trim()).map_err(|_| unreadable())?;
-    let text = String::from_utf8(bytes).map_err(|_| unreadable())?;
-    let (id, secret) = text.split_once(':').ok_or_else(unreadable)?;
-    Ok(Some((decoded(id), decoded(secret))))
+    let malformed = || OAuthError::new(OAuthErrorKind::InvalidClient, "The Basic credentials cannot be decoded.");
+    let bytes = BASE64.decode(given.trim()).map_err(|_| malformed())?;
+    let text = String::from_utf8(bytes).map_err(|_| malformed())?;
+    let (id, secret) = text.split_once(':').ok_or_else(malformed)?;
+    Ok(Some((form_decode(id), form_decode(secret))))
 }
 
-fn decoded(text: &str) -> String {
-    // Read as the one name of a form; what separates names in a form is part of it if somebody left it as it was.
+fn form_decode(text: &str) -> String {
+    // Decoded as the one name of a form. Clients that do not encode `&` and `=` mean the characters themselves.
     let name = text.replace('&', "%26").replace('=', "%3D");
     form_urlencoded::parse(name.as_bytes()).map(|(name, _)| name.into_owned()).next().unwrap_or_default()
 }
@@ -94,16 +94,16 @@ fn decoded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn read(headers: &[(http::HeaderName, &str)], body: &str) -> Result<Asked, Refusal> {
+    fn read(headers: &[(http::HeaderName, &str)], body: &str) -> Result<Parameters, OAuthError> {
         let headers = headers.iter().map(|(name, value)| (name.clone(), value.parse().unwrap())).collect();
-        Asked::read(&headers, body.as_bytes())
+        Parameters::parse(&headers, body.as_bytes())
     }
 
     const FORM: (http::HeaderName, &str) = (CONTENT_TYPE, "application/x-www-form-urlencoded;charset=UTF-8");
     const JSON: (http::HeaderName, &str) = (CONTENT_TYPE, "application/json");
 
     #[test]
-    fn a_form_and_json_say_the_same() {
+    fn a_form_and_json_have_the_same_parameters() {
         for (kind, body) in [
             (
                 FORM,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_doubled_or_of_another_shape_is_refused() {
+    fn repeated_and_malformed_parameters_are_rejected() {
         let basic = format!("Basic {}", BASE64.encode("a:s"));
         for (headers, body) in [
             (vec![FORM], "grant_type=a&grant_type=b"),
@@ -144,11 +144,11 @@ mod tests {
             (vec![], "grant_type=a"),
         ] {
             let refusal = read(&headers, body).map(drop).unwrap_err();
-            assert_eq!(refusal.reason, Reason::Request, "{body}");
+            assert_eq!(refusal.kind, OAuthErrorKind::InvalidRequest, "{body}");
         }
         for unreadable in ["Basic !", &format!("Basic {}", BASE64.encode("no colon"))] {
             let refusal = read(&[FORM, (AUTHORIZATION, unreadable)], "").map(drop).unwrap_err();
-            assert_eq!(refusal.reason, Reason::Client, "{unreadable}");
+            assert_eq!(refusal.kind, OAuthErrorKind::InvalidClient, "{unreadable}");
         }
     }
 }

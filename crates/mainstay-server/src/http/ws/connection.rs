@@ -86,7 +86,7 @@ impl WebSocketConnection {
                     }
                 },
                 _ = recheck.tick() => {
-                    if !self.endpoint.doors.still_good(self.token.as_deref()).await {
+                    if !self.endpoint.authenticator.is_still_valid(self.token.as_deref()).await {
                         return Err(EXPIRED);
                     }
                 }

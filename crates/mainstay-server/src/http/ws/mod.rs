@@ -12,6 +12,7 @@ use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
 use serde::Deserialize;
 
@@ -30,14 +31,14 @@ const BEARER: &str = "bearer";
 
 pub(crate) struct Endpoint {
     engine: Engine,
-    doors: auth::Doors,
+    authenticator: Authenticator,
     limit: ConnectionLimit,
     lines: Lines,
 }
 
 impl Endpoint {
-    pub(super) fn new(engine: Engine, doors: auth::Doors, connections: usize, lines: Lines) -> Arc<Self> {
-        Arc::new(Self { engine, doors, limit: ConnectionLimit::new(connections), lines })
+    pub(super) fn new(engine: Engine, authenticator: Authenticator, connections: usize, lines: Lines) -> Arc<Self> {
+        Arc::new(Self { engine, authenticator, limit: ConnectionLimit::new(connections), lines })
     }
 }
 

@@ -1,17 +1,17 @@
-//! Tokens of an issuer elsewhere: its public keys say whether they are its own.
+//! Access tokens of another issuer, verified with its public keys from a file. Nothing else is known of them: they
+//! cannot be revoked here, and are valid until they expire.
 
 use std::time::Duration;
 
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use mainstay_core::{Principal, Scopes};
-use mainstay_engine::oauth::Identity;
 use serde::Deserialize;
 
-use crate::StartError;
-use crate::settings::External;
+use crate::config_error::AuthConfigError;
+use crate::{ExternalAuth, Identity};
 
-/// Signatures only an issuer's private key can make. `none` and shared secrets are not among them.
+/// Asymmetric algorithms only: `none`, and HMAC with the public key as its secret, would let anybody sign.
 const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::RS256,
     Algorithm::RS384,
@@ -24,8 +24,8 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDSA,
 ];
 
-pub(crate) struct Verifier {
-    pub(crate) settings: External,
+pub(crate) struct ExternalIssuer {
+    pub(crate) settings: ExternalAuth,
     keys: Vec<Key>,
 }
 
@@ -40,38 +40,39 @@ struct Claims {
     sub: String,
     #[serde(default)]
     scope: String,
-    /// Whole seconds or not.
+    /// RFC 7519 allows fractions of a second.
     exp: f64,
 }
 
-impl Verifier {
-    pub(crate) fn new(settings: &External) -> Result<Self, StartError> {
-        let fault = |reason: String| StartError::Keys { path: settings.keys.display().to_string(), reason };
-        let bytes = std::fs::read(&settings.keys).map_err(|error| fault(error.to_string()))?;
-        let keys = read_keys(&bytes).map_err(fault)?;
+impl ExternalIssuer {
+    pub(crate) fn new(settings: &ExternalAuth) -> Result<Self, AuthConfigError> {
+        let invalid = |reason: String| AuthConfigError::Keys { path: settings.keys.display().to_string(), reason };
+        let bytes = std::fs::read(&settings.keys).map_err(|error| invalid(error.to_string()))?;
+        let keys = parse_keys(&bytes).map_err(invalid)?;
         Ok(Self { settings: settings.clone(), keys })
     }
 
-    /// What a good token says; why it is not good is for the log alone.
+    /// The identity in a valid token. The error is for the log only.
     pub(crate) fn verify(&self, token: &str) -> Result<Identity, String> {
         let header = decode_header(token).map_err(|error| error.to_string())?;
-        let fitting = |key: &&Key| {
+        let usable = |key: &&Key| {
             key.algorithms.contains(&header.alg) && (key.id.is_none() || header.kid.is_none() || key.id == header.kid)
         };
         let mut reason = format!("no key for {:?} {:?}", header.alg, header.kid);
-        for key in self.keys.iter().filter(fitting) {
+        for key in self.keys.iter().filter(usable) {
             let mut rules = Validation::new(header.alg);
             rules.set_audience(&[&self.settings.audience]);
             rules.set_issuer(&[&self.settings.issuer]);
             rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
             rules.validate_nbf = true;
+            // Clocks of two machines differ by some seconds.
             rules.leeway = 30;
             match decode::<Claims>(token, &key.public, &rules) {
-                Ok(good) => {
+                Ok(token) => {
                     return Ok(Identity {
-                        principal: Principal::new(&self.settings.issuer, &good.claims.sub),
-                        scopes: Scopes::parse(&good.claims.scope),
-                        expires_ms: millis(good.claims.exp),
+                        principal: Principal::new(&self.settings.issuer, &token.claims.sub),
+                        scopes: Scopes::parse(&token.claims.scope),
+                        expires_ms: millis(token.claims.exp),
                     });
                 }
                 Err(error) => reason = error.to_string(),
@@ -81,13 +82,13 @@ impl Verifier {
     }
 }
 
-/// Later than can be told is as late as can be told.
+/// Instants past the range of `i64` become its largest value.
 fn millis(seconds: f64) -> i64 {
-    let told = Duration::try_from_secs_f64(seconds).ok();
-    told.and_then(|told| i64::try_from(told.as_millis()).ok()).unwrap_or(i64::MAX)
+    let since_epoch = Duration::try_from_secs_f64(seconds).ok();
+    since_epoch.and_then(|duration| i64::try_from(duration.as_millis()).ok()).unwrap_or(i64::MAX)
 }
 
-fn read_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
+fn parse_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     if text.trim_start().starts_with('{') {
         let set: JwkSet = serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -108,6 +109,6 @@ fn read_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
         (DecodingKey::from_ed_pem(bytes), &ALGORITHMS[8..]),
     ];
     let found = forms.into_iter().find_map(|(key, algorithms)| key.ok().map(|key| (key, algorithms)));
-    let (key, algorithms) = found.ok_or("it is neither a JWK set nor a public key in PEM")?;
+    let (key, algorithms) = found.ok_or("it contains neither a JWK set nor a public key in PEM")?;
     Ok(vec![Key { id: None, algorithms: algorithms.to_vec(), public: key }])
 }

@@ -1,10 +1,10 @@
-//! Which addresses are one and the same to a limit.
+//! The part of an address that limits count by.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What stands for an address in a limit: this machine has many names for itself, and whoever has one IPv6 address has
-/// the 2⁶⁴ beside it as well.
-pub(crate) fn of(ip: IpAddr) -> IpAddr {
+/// Addresses that one client can use at will have the same prefix: every loopback address counts as `127.0.0.1`, an
+/// IPv4-mapped address as the IPv4 address, and an IPv6 address as its /64 network.
+pub fn ip_prefix(ip: IpAddr) -> IpAddr {
     let ip = ip.to_canonical();
     if ip.is_loopback() {
         return IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -20,8 +20,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_has_one_address_has_those_around_it() {
-        for (ip, stands_for) in [
+    fn addresses_of_one_machine_or_one_ipv6_network_have_one_prefix() {
+        for (ip, prefix) in [
             ("127.0.0.1", "127.0.0.1"),
             ("127.9.8.7", "127.0.0.1"),
             ("::1", "127.0.0.1"),
@@ -32,7 +32,7 @@ mod tests {
             ("2001:db8:1:2::", "2001:db8:1:2::"),
             ("2001:db8:1:3::1", "2001:db8:1:3::"),
         ] {
-            assert_eq!(of(ip.parse().unwrap()).to_string(), stands_for, "{ip}");
+            assert_eq!(ip_prefix(ip.parse().unwrap()).to_string(), prefix, "{ip}");
         }
     }
 }

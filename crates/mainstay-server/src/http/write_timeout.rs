@@ -1,4 +1,5 @@
-//! A connection whose answers are taken, or which is closed: what nobody reads must not be held for ever.
+//! Closes connections whose client does not read its responses. Without this, a client that stops reading would hold
+//! its connection, its call and the buffered response for ever.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -8,41 +9,42 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::Sleep;
 
-/// How long a reader may take nothing while something is there for it.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a write may wait for the client to read.
+const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
-pub(super) struct Taken<S> {
+/// A stream with a write timeout.
+pub(super) struct WriteTimeout<S> {
     stream: S,
-    /// Runs while a write waits. A stream that has nothing to say has nobody to wait for.
-    until: Option<Pin<Box<Sleep>>>,
+    /// Runs while a write is pending. An idle stream has no timeout.
+    deadline: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Taken<S> {
+impl<S> WriteTimeout<S> {
     pub(super) fn new(stream: S) -> Self {
-        Self { stream, until: None }
+        Self { stream, deadline: None }
     }
 
-    fn judge(&mut self, written: Poll<Result<usize>>, cx: &mut Context<'_>) -> Poll<Result<usize>> {
+    fn check(&mut self, written: Poll<Result<usize>>, cx: &mut Context<'_>) -> Poll<Result<usize>> {
         if written.is_ready() {
-            self.until = None;
+            self.deadline = None;
             return written;
         }
-        let until = self.until.get_or_insert_with(|| Box::pin(tokio::time::sleep(PATIENCE)));
-        ready!(until.as_mut().poll(cx));
-        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not read its answers")))
+        let deadline = self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep(WRITE_TIMEOUT)));
+        ready!(deadline.as_mut().poll(cx));
+        Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client does not read its responses")))
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Taken<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for WriteTimeout<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         Pin::new(&mut self.stream).poll_read(cx, buffer)
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(written, cx)
+        self.check(written, cx)
     }
 
     fn poll_write_vectored(
@@ -51,7 +53,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Taken<S> {
         pieces: &[IoSlice<'_>],
     ) -> Poll<Result<usize>> {
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, pieces);
-        self.judge(written, cx)
+        self.check(written, cx)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -74,24 +76,24 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_takes_nothing_is_given_up_on() {
+    async fn a_client_that_does_not_read_times_out() {
         let (_reader, writer) = tokio::io::duplex(4);
-        let refused = Taken::new(writer).write_all(b"more than four").await.unwrap_err();
+        let refused = WriteTimeout::new(writer).write_all(b"more than four").await.unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::TimedOut);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_is_slow_is_waited_for_and_so_is_a_writer_that_has_nothing_to_say() {
+    async fn slow_reads_and_idle_writes_do_not_time_out() {
         let (mut reader, writer) = tokio::io::duplex(4);
         let writing = tokio::spawn(async move {
-            let mut writer = Taken::new(writer);
+            let mut writer = WriteTimeout::new(writer);
             writer.write_all(b"more than four").await?;
-            tokio::time::sleep(10 * PATIENCE).await;
+            tokio::time::sleep(10 * WRITE_TIMEOUT).await;
             writer.write_all(b".").await
         });
         let mut read = Vec::new();
         while read.len() < 14 {
-            tokio::time::sleep(PATIENCE / 2).await;
+            tokio::time::sleep(WRITE_TIMEOUT / 2).await;
             read.push(reader.read_u8().await.unwrap());
         }
         assert_eq!(reader.read_u8().await.unwrap(), b'.');

@@ -1,17 +1,19 @@
-//! One digest for equal arguments, however their keys were ordered.
+//! A digest of JSON that does not depend on the order of an object's keys: it binds an audit row, an idempotency key and
+//! an approval to the arguments of one call.
 
-use mainstay_core::hex;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of the canonical form, in hex.
-pub(crate) fn of(value: &Value) -> String {
+use crate::hex;
+
+/// SHA-256 of the canonical form, in hex. Equal values have equal digests, whatever the order of their keys.
+pub fn canonical_digest(value: &Value) -> String {
     let mut hasher = Sha256::new();
     feed(value, &mut hasher);
     hex(&hasher.finalize())
 }
 
-/// Every part carries its kind and length, so that no two values share a form.
+/// Every part is prefixed with its kind and length, so that no two different values have the same canonical form.
 fn feed(value: &Value, hasher: &mut Sha256) {
     match value {
         Value::Null => hasher.update(b"n"),
@@ -54,7 +56,7 @@ mod tests {
     fn equal_values_have_equal_digests_and_others_do_not() {
         let ordered: Value = serde_json::from_str(r#"{"a":1,"b":[true,null]}"#).unwrap();
         let turned: Value = serde_json::from_str(r#"{"b":[true,null],"a":1}"#).unwrap();
-        assert_eq!(of(&ordered), of(&turned));
+        assert_eq!(canonical_digest(&ordered), canonical_digest(&turned));
         let different = [
             json!({"a": "b"}),
             json!({"ab": ""}),
@@ -65,7 +67,7 @@ mod tests {
             json!([]),
             json!({}),
         ];
-        let digests: std::collections::HashSet<_> = different.iter().map(of).collect();
+        let digests: std::collections::HashSet<_> = different.iter().map(canonical_digest).collect();
         assert_eq!(digests.len(), different.len());
     }
 }

@@ -1,0 +1,233 @@
+//! What a call that needs consent does: use an existing approval, or request one and wait for it.
+
+use std::time::Duration;
+
+use mainstay_core::{
+    AnswerAction, CancellationToken, Context, Effect, Error, Kind, Question, Reason, Result, escape_invisible, new_id,
+    redacted_full,
+};
+use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentState, NewConsent};
+use serde_json::{Value, json};
+
+use super::policy::ConsentPolicy;
+use super::request::{CONSENT_PATH, ConsentError, Decider};
+use super::stored::audit_entry;
+
+/// Prefix of the keys of questions that ask for consent.
+pub const CONSENT_KEY: &str = "consent-";
+
+/// How often the stored state is read while a person has the page open.
+const POLL: Duration = Duration::from_millis(250);
+
+/// The call to approve. An approval is bound to the principal, the target and the digest of the arguments.
+pub struct ConsentRequest<'a> {
+    pub target: &'a str,
+    /// The name people know the target by.
+    pub display_name: &'a str,
+    pub effect: Effect,
+    pub args: &'a Value,
+    pub args_digest: &'a str,
+}
+
+/// How long a call may wait for a person.
+pub struct WaitUntil<'a> {
+    pub timeout: Duration,
+    /// Cancelled when the server stops.
+    pub shutdown: &'a CancellationToken,
+}
+
+/// The client's part in asking the person.
+enum Prompted {
+    /// The client opened the page; the decision will be in the store.
+    Page,
+    /// The client showed the question itself, and this is the person's answer.
+    Answer(AnswerAction),
+    /// The client cannot ask, the person did not open the page, or the answer would not count.
+    NotAsked,
+}
+
+impl ConsentPolicy {
+    /// Uses up an approval of exactly this call. Without one, requests it and waits; fails if that does not lead to an
+    /// approval in time.
+    pub async fn obtain(&self, context: &Context, request: &ConsentRequest<'_>, wait: &WaitUntil<'_>) -> Result<()> {
+        let binding = Binding {
+            principal: context.caller.principal.to_string(),
+            target: request.target.to_owned(),
+            args_digest: request.args_digest.to_owned(),
+            policy: self.rules_version.clone(),
+        };
+        if self.use_approval(context, &binding).await? {
+            return Ok(());
+        }
+        let consent = self.file(context, request, binding.clone()).await?;
+        if let Prompted::Answer(action) = self.prompt_and_wait(context, &consent, wait).await? {
+            self.record_answer(context, &consent, action).await?;
+        }
+        // The answer is not trusted: only the stored state counts, and the first decision wins.
+        if self.use_approval(context, &binding).await? { Ok(()) } else { Err(self.required(request, &consent)) }
+    }
+
+    /// Whether there was an approval. It is used up by this.
+    async fn use_approval(&self, context: &Context, binding: &Binding) -> Result<bool> {
+        let consents = self.requests.store.consents();
+        match consents.use_approval(binding.clone(), context.clock.now_ms()).await? {
+            Approval::Approved { id } => {
+                if let Some(consent) = consents.find(&id).await? {
+                    self.audit(context, &consent, "used").await?;
+                }
+                Ok(true)
+            }
+            Approval::Denied { id } => Err(Error::denied(format!("This call was not approved (consent {id})."))),
+            Approval::Pending { .. } | Approval::None => Ok(false),
+        }
+    }
+
+    /// Stores the request, unless the same one is pending already.
+    async fn file(&self, context: &Context, request: &ConsentRequest<'_>, binding: Binding) -> Result<Consent> {
+        let now_ms = context.clock.now_ms();
+        let lifetime = i64::try_from(self.lifetime().as_millis()).unwrap_or(i64::MAX);
+        let new = NewConsent {
+            id: new_id(),
+            binding,
+            summary: format!(
+                "{} asks to run {}, which {} something.",
+                escape_invisible(context.caller.principal.as_str()),
+                request.display_name,
+                request.effect.as_str()
+            ),
+            arguments: redacted_full(request.args)?,
+            now_ms,
+            expires_ms: now_ms.saturating_add(lifetime),
+        };
+        let id = new.id.clone();
+        let consent = match self.requests.store.consents().request(new).await? {
+            mainstay_store::ConsentRequest::Pending(consent) => *consent,
+            mainstay_store::ConsentRequest::TooMany { limit } => return Err(too_many(limit)),
+        };
+        if consent.id == id {
+            self.audit(context, &consent, "asked").await?;
+        }
+        Ok(consent)
+    }
+
+    /// How long a request, and an approval, is valid.
+    fn lifetime(&self) -> Duration {
+        Duration::from_secs(60 * u64::from(self.settings.minutes))
+    }
+
+    /// Asks the person through the client, and waits. A waiting call holds a slot that other calls need, so it waits no
+    /// longer than a call may take, and each principal has few that wait; the others make the call again after the
+    /// decision.
+    async fn prompt_and_wait(&self, context: &Context, consent: &Consent, wait: &WaitUntil<'_>) -> Result<Prompted> {
+        let Some(_slot) = self.waits.acquire(&context.caller.principal) else { return Ok(Prompted::NotAsked) };
+        let prompted = async {
+            let prompted = self.prompt(context, consent).await?;
+            if matches!(prompted, Prompted::Page) {
+                self.wait_for_decision(consent).await?;
+            }
+            Ok::<_, Error>(prompted)
+        };
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
+            () = wait.shutdown.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
+            prompted = tokio::time::timeout(wait.timeout.min(self.lifetime()), prompted) => match prompted {
+                Ok(Err(error)) if error.kind == Kind::TimedOut => Ok(Prompted::NotAsked),
+                Ok(prompted) => prompted,
+                Err(_) => Ok(Prompted::NotAsked),
+            },
+        }
+    }
+
+    /// Sends the person to the page if the client can open it; otherwise asks by a form, if this caller's own answer
+    /// counts.
+    async fn prompt(&self, context: &Context, consent: &Consent) -> Result<Prompted> {
+        if let Some(url) = self.page_url(&consent.id) {
+            let question = Question::Page { message: consent.summary.clone(), url, id: consent.id.clone() };
+            match ask(context, &format!("{CONSENT_KEY}page-{}", consent.id), question).await? {
+                Some(AnswerAction::Accept) => return Ok(Prompted::Page),
+                // Not opening the page is not a decision.
+                Some(AnswerAction::Decline | AnswerAction::Cancel) => return Ok(Prompted::NotAsked),
+                None => {}
+            }
+        }
+        if self.may_decide(&context.caller, &consent.binding.principal).is_err() {
+            return Ok(Prompted::NotAsked);
+        }
+        let message = format!("{}\n{}", consent.summary, consent.arguments);
+        let question = Question::Form { message, schema: json!({"type": "object", "properties": {}}) };
+        let answer = ask(context, &format!("{CONSENT_KEY}{}", consent.id), question).await?;
+        Ok(answer.map_or(Prompted::NotAsked, Prompted::Answer))
+    }
+
+    /// Resolves when the request is no longer pending, whoever decided it.
+    async fn wait_for_decision(&self, consent: &Consent) -> Result<()> {
+        loop {
+            match self.requests.store.consents().find(&consent.id).await? {
+                Some(found) if found.state == ConsentState::Pending => tokio::time::sleep(POLL).await,
+                Some(_) | None => return Ok(()),
+            }
+        }
+    }
+
+    /// Records the answer given in the client as a decision by the caller.
+    async fn record_answer(&self, context: &Context, consent: &Consent, action: AnswerAction) -> Result<()> {
+        let approve = match action {
+            AnswerAction::Accept => true,
+            AnswerAction::Decline => false,
+            AnswerAction::Cancel => return Ok(()),
+        };
+        let by = Decider { name: context.caller.principal.to_string(), ip: context.caller.ip };
+        match self.requests.decide(&consent.id, &by, approve, None).await {
+            Err(ConsentError::Failed(error)) => Err(error),
+            // Somebody else decided first, or it expired: the stored state says what that means for the call.
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
+    async fn audit(&self, context: &Context, consent: &Consent, outcome: &str) -> Result<()> {
+        let caller = &context.caller;
+        let request_id = context.request_id.to_string();
+        let entry = audit_entry(consent, caller.principal.as_str(), caller.ip, request_id, context.clock.now_ms());
+        let session = context.session.as_deref().map(str::to_owned);
+        self.requests.store.audit().append(AuditEntry { session, outcome: outcome.to_owned(), ..entry }).await?;
+        Ok(())
+    }
+
+    fn required(&self, request: &ConsentRequest<'_>, consent: &Consent) -> Error {
+        let id = &consent.id;
+        let at = self.page_url(id).map_or(String::new(), |url| format!(" at {url} or"));
+        Error::new(
+            Kind::ConsentRequired,
+            format!(
+                "Consent required for {}: a person has to approve this call{at} with `mainstay consent approve {id}`. Make the same call again after that.",
+                request.display_name
+            ),
+        )
+        .with_reason(Reason::ConsentNeeded {
+            id: id.clone(),
+            url: format!("{CONSENT_PATH}{id}"),
+            operation: request.display_name.to_owned(),
+            expires_ms: consent.expires_ms,
+        })
+    }
+}
+
+/// `None` if the client cannot be asked this kind of question, or does not answer in time.
+async fn ask(context: &Context, key: &str, question: Question) -> Result<Option<AnswerAction>> {
+    match context.ask(key, question).await {
+        Ok(answer) => Ok(Some(answer.action)),
+        Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn too_many(most: u32) -> Error {
+    Error::new(
+        Kind::RateLimited,
+        format!(
+            "{most} of your calls already wait for consent, which is the limit. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
+        ),
+    )
+    .with_reason(Reason::PendingConsents { pending: most })
+}

@@ -1,0 +1,16 @@
+//! A person's consent to single calls: which calls need it, how it is requested, who may decide, and when it expires.
+//!
+//! `policy.rs` has the rules, `approval.rs` what a call does to get approved, `stored.rs` the requests in the store,
+//! which `mainstay consent` uses without a server. Only the stored state lets a call run: no client, page or command is
+//! trusted with more than recording a decision there.
+
+mod approval;
+mod policy;
+mod request;
+mod stored;
+mod wait_limit;
+
+pub use approval::{CONSENT_KEY, ConsentRequest, WaitUntil};
+pub use policy::ConsentPolicy;
+pub use request::{CONSENT_PATH, ConsentError, ConsentStatus, ConsentView, Decider};
+pub use stored::ConsentStore;

@@ -1,0 +1,121 @@
+//! Consent requests in the store: listing, finding, deciding.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use mainstay_core::{Clock, Error, escape_invisible, iso8601, new_id};
+use mainstay_store::{AuditEntry, Consent, Decision, DecisionOutcome, Phase, Store};
+
+use super::request::{ConsentError, ConsentStatus, ConsentView, Decider};
+
+const MAX_REASON_CHARS: usize = 500;
+
+/// The consent requests of a store. Permission to decide is not checked here but in `policy.rs`: `mainstay consent`
+/// works on the store directly, and whoever can open the store may decide.
+pub struct ConsentStore {
+    pub(super) store: Store,
+    pub(super) clock: Arc<dyn Clock>,
+}
+
+impl ConsentStore {
+    pub fn new(store: Store, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    /// Pending requests, oldest first.
+    pub async fn pending(&self, limit: u32) -> Result<Vec<ConsentView>, Error> {
+        let found = self.store.consents().pending(self.clock.now_ms(), limit).await?;
+        Ok(found.into_iter().map(|consent| self.view(consent)).collect())
+    }
+
+    pub(super) async fn find(&self, id: &str) -> Result<Consent, ConsentError> {
+        // Ids come from URLs. Those of another form than ours cannot exist, and are not passed to the store.
+        let is_valid = id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        let found = if is_valid { self.store.consents().find(id).await? } else { None };
+        found.ok_or_else(|| ConsentError::NotFound(id.to_owned()))
+    }
+
+    pub(super) fn view(&self, consent: Consent) -> ConsentView {
+        let expired = consent.expires_ms <= self.clock.now_ms();
+        ConsentView {
+            status: ConsentStatus::new(consent.state, expired),
+            id: consent.id,
+            operation: consent.binding.target,
+            summary: consent.summary,
+            arguments: consent.arguments,
+            requested_by: consent.binding.principal,
+            decided_by: consent.decided_by,
+            reason: consent.reason,
+            expires_at: iso8601(consent.expires_ms),
+        }
+    }
+
+    /// Decides a request. The first decision counts; later ones fail. The attempt is in the audit before the state
+    /// changes, and the outcome before this returns.
+    pub async fn decide(
+        &self,
+        id: &str,
+        by: &Decider,
+        approve: bool,
+        reason: Option<&str>,
+    ) -> Result<ConsentView, ConsentError> {
+        let reason = reason.map(str::trim).filter(|reason| !reason.is_empty());
+        if reason.is_some_and(|reason| reason.chars().count() > MAX_REASON_CHARS) {
+            return Err(Error::field("reason", format!("A reason has at most {MAX_REASON_CHARS} characters.")).into());
+        }
+        let reason = reason.map(escape_invisible);
+        let consent = self.find(id).await?;
+        let now_ms = self.clock.now_ms();
+        let request_id = new_id();
+        let entry = |phase, outcome| AuditEntry {
+            phase,
+            outcome,
+            ..audit_entry(&consent, &by.name, by.ip, request_id.clone(), self.clock.now_ms())
+        };
+        self.store.audit().append(entry(Phase::Began, String::new())).await?;
+        let decision = Decision { id: id.to_owned(), by: by.name.clone(), approve, reason: reason.clone(), now_ms };
+        let decided = self.store.consents().decide(decision).await?;
+        self.store.audit().append(entry(Phase::Ended, outcome(&decided, approve, reason.as_deref()))).await?;
+        match decided {
+            DecisionOutcome::Recorded => self.find(id).await.map(|consent| self.view(consent)),
+            DecisionOutcome::AlreadyDecided(state) => Err(ConsentError::Decided(ConsentStatus::new(state, false))),
+            DecisionOutcome::Expired => Err(ConsentError::Expired),
+            DecisionOutcome::NotFound => Err(ConsentError::NotFound(id.to_owned())),
+        }
+    }
+}
+
+/// The outcome in the audit.
+fn outcome(decided: &DecisionOutcome, approve: bool, reason: Option<&str>) -> String {
+    let word = match decided {
+        DecisionOutcome::Recorded if approve => "approved",
+        DecisionOutcome::Recorded => "denied",
+        DecisionOutcome::AlreadyDecided(_) => return "conflict".into(),
+        DecisionOutcome::Expired => return "expired".into(),
+        DecisionOutcome::NotFound => return "not_found".into(),
+    };
+    reason.map_or(word.to_owned(), |reason| format!("{word}: {reason}"))
+}
+
+/// An audit row about a consent request. The digest of the arguments ties it to the rows of the call.
+pub(super) fn audit_entry(
+    consent: &Consent,
+    principal: &str,
+    ip: Option<IpAddr>,
+    request_id: String,
+    at_ms: i64,
+) -> AuditEntry {
+    AuditEntry {
+        at_ms,
+        phase: Phase::Ended,
+        request_id,
+        principal: principal.to_owned(),
+        session: None,
+        ip: ip.map(|ip| ip.to_string()),
+        target: format!("consent/{}", consent.id),
+        effect: "writes".into(),
+        args_digest: consent.binding.args_digest.clone(),
+        outcome: String::new(),
+        duration_us: 0,
+    }
+}

@@ -1,0 +1,24 @@
+//! Who may call, and what a person has to approve.
+//!
+//! [`Authenticator`] turns an access token into a caller, with tokens of this server ([`oauth`]) or of another issuer.
+//! [`consent`] holds single calls until a person approved them. This crate knows neither HTTP nor the engine: the
+//! server adds headers, statuses and pages, and the engine asks for consent as one step of a call.
+
+mod authenticator;
+mod backend;
+mod config_error;
+pub mod consent;
+mod external_issuer;
+mod failure_limit;
+mod identity;
+mod ip_prefix;
+pub mod oauth;
+mod settings;
+
+pub use authenticator::{AuthError, Authenticator};
+pub use backend::{Backend, Observer};
+pub use config_error::AuthConfigError;
+pub use failure_limit::{FailureLimit, FailureSource};
+pub use identity::Identity;
+pub use ip_prefix::ip_prefix;
+pub use settings::{AuthSettings, ConsentSettings, ExternalAuth, LocalAuth, url_origin};

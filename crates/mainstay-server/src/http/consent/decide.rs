@@ -1,0 +1,204 @@
+//! Showing a consent request and deciding it, by JSON and by form.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, header};
+use mainstay_auth::consent::{ConsentError, ConsentView};
+use mainstay_core::{Caller, Error, Kind};
+use mainstay_engine::Inquiry;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::csrf::FormAction;
+use super::page;
+use super::state::{Consents, FORM, Visitor, accepts_html, media_type, read_body};
+
+const FOREIGN_FORM: &str =
+    "This form was not sent from the page of this request, or the page is too old. Open the page again.";
+
+/// How much of an id is recorded: the id in the URL can be any text.
+const RECORDED_ID_CHARS: usize = 64;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decision {
+    decision: Verdict,
+    #[serde(default)]
+    reason: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Verdict {
+    Approved,
+    Denied,
+}
+
+/// `GET`: the request as JSON, or as a page for browsers.
+pub(crate) async fn show(State(consents): State<Arc<Consents>>, Path(id): Path<String>, request: Request) -> Response {
+    let (parts, _) = request.into_parts();
+    let Some(visitor) = Visitor::new(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let find = consents.engine.consent().find(&visitor.caller, &id);
+    let found = consents.audited(&visitor, "show", &id, find).await;
+    if !accepts_html(&parts.headers) {
+        return match found {
+            Ok(consent) => to_json(&consent).into_response(),
+            Err(error) => error_response(status(&error), &error.to_string()),
+        };
+    }
+    consents.page(&visitor, found).await
+}
+
+/// `POST`: a decision as JSON, or the form of the page.
+pub(crate) async fn decide(
+    State(consents): State<Arc<Consents>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    let Some(visitor) = Visitor::new(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    match media_type(&parts.headers).as_str() {
+        "application/json" => consents.decide_by_json(&visitor, &id, body).await,
+        FORM => consents.decide_by_form(&visitor, &id, body).await,
+        _ => error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
+    }
+}
+
+impl Consents {
+    async fn decide_by_json(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
+        let bytes = match read_body(body).await {
+            Ok(bytes) => bytes,
+            Err(response) => return *response,
+        };
+        let decision: Decision = match serde_json::from_slice(&bytes) {
+            Ok(decision) => decision,
+            Err(reason) => {
+                let hint =
+                    "Send {\"decision\": \"approved\"} or {\"decision\": \"denied\"}, with an optional \"reason\"";
+                return error_response(StatusCode::BAD_REQUEST, &format!("{hint}: {reason}."));
+            }
+        };
+        let deciding = async {
+            self.engine.consent().check_unattended(&visitor.caller, id).await?;
+            self.record(&visitor.caller, id, &decision).await
+        };
+        match self.audited(visitor, "decide", id, deciding).await {
+            Ok(consent) => {
+                let status = consent.status.as_str();
+                Json(json!({"success": true, "consent_id": consent.id, "status": status})).into_response()
+            }
+            Err(error) => error_response(status(&error), &error.to_string()),
+        }
+    }
+
+    async fn decide_by_form(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
+        let bytes = match read_body(body).await {
+            Ok(bytes) => bytes,
+            Err(response) => return *response,
+        };
+        let (mut csrf, mut decision, mut reason) = (None, None, None);
+        for (name, value) in form_urlencoded::parse(&bytes) {
+            match name.as_ref() {
+                "csrf" => csrf = Some(value),
+                "decision" => decision = Some(value),
+                "reason" => reason = Some(value.into_owned()),
+                _ => {}
+            }
+        }
+        let action = FormAction::Decide { id, by: visitor.caller.principal.as_str() };
+        let deciding = async {
+            let token = csrf.as_deref().unwrap_or_default();
+            if !self.csrf.verify(&self.engine, visitor.headers, action, token).await? {
+                return Err(ConsentError::NotAllowed(FOREIGN_FORM.to_owned()));
+            }
+            let decision = match decision.as_deref() {
+                Some("approved") => Verdict::Approved,
+                Some("denied") => Verdict::Denied,
+                Some(_) | None => return Err(Error::invalid("decision must be approved or denied.").into()),
+            };
+            self.record(&visitor.caller, id, &Decision { decision, reason }).await
+        };
+        let decided = self.audited(visitor, "decide", id, deciding).await;
+        self.page(visitor, decided).await
+    }
+
+    async fn record(&self, caller: &Caller, id: &str, decision: &Decision) -> Result<ConsentView, ConsentError> {
+        let approve = decision.decision == Verdict::Approved;
+        self.engine.consent().decide(caller, id, approve, decision.reason.as_deref()).await
+    }
+
+    async fn page(&self, visitor: &Visitor<'_>, found: Result<ConsentView, ConsentError>) -> Response {
+        match found {
+            Ok(consent) => page::request(self, visitor, &consent).await,
+            Err(error) => page::error(status(&error), &error.to_string()),
+        }
+    }
+
+    /// Counts against the caller's rate limit and leaves an audit row, whatever the result: attempts to see or decide
+    /// the requests of others are on record. The view has the tool's name as people know it.
+    async fn audited(
+        &self,
+        visitor: &Visitor<'_>,
+        what: &str,
+        id: &str,
+        work: impl Future<Output = Result<ConsentView, ConsentError>>,
+    ) -> Result<ConsentView, ConsentError> {
+        let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
+        let mut inquiry = Inquiry::new(format!("consent/{what} {id}"), visitor.caller.clone());
+        inquiry.dialect = Some("agents");
+        let mut ended = None;
+        let recorded = self.engine.attend(inquiry, async {
+            let result = work.await;
+            let outcome = result.as_ref().map(|_| ()).map_err(ConsentError::to_error);
+            ended = Some(result);
+            outcome
+        });
+        let mut consent = match (recorded.await, ended) {
+            (_, Some(result)) => result?,
+            (Err(error), None) => return Err(error.into()),
+            (Ok(()), None) => return Err(Error::internal("an audited query ended without a result").into()),
+        };
+        if let Some(name) = self.engine.shown_name(&consent.operation) {
+            consent.operation = name;
+        }
+        Ok(consent)
+    }
+}
+
+fn to_json(consent: &ConsentView) -> impl IntoResponse + use<> {
+    let body = Json(json!({
+        "consent_id": consent.id,
+        "status": consent.status.as_str(),
+        "operation": consent.operation,
+        "summary": consent.summary,
+        "arguments": consent.arguments,
+        "requested_by": consent.requested_by,
+        "expires_at": consent.expires_at,
+        "decided_by": consent.decided_by,
+        "reason": consent.reason,
+    }));
+    ([(header::CACHE_CONTROL, "no-store")], body)
+}
+
+fn error_response(status: StatusCode, message: &str) -> Response {
+    (status, Json(json!({"success": false, "error": message}))).into_response()
+}
+
+fn status(error: &ConsentError) -> StatusCode {
+    match error {
+        ConsentError::NotFound(_) => StatusCode::NOT_FOUND,
+        ConsentError::Decided(_) => StatusCode::CONFLICT,
+        ConsentError::Expired => StatusCode::GONE,
+        ConsentError::NotAllowed(_) => StatusCode::FORBIDDEN,
+        ConsentError::Failed(error) if error.kind == Kind::Invalid => StatusCode::BAD_REQUEST,
+        ConsentError::Failed(error) if error.kind == Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+        ConsentError::Failed(error) => {
+            tracing::error!(detail = error.detail, "a consent request could not be shown or decided");
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The authorization server over HTTP: token and revocation endpoints, keys and metadata. It issues and revokes in
+//! `mainstay_auth::oauth`.
+
+mod request;
+
+use std::net::IpAddr;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{CACHE_CONTROL, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+use mainstay_auth::Authenticator;
+use mainstay_auth::oauth::{
+    ACCESS_LIFETIME, AuthorizationServer, ClientCredentials, Grant, IssuedTokens, OAuthError, OAuthErrorKind,
+};
+use mainstay_core::Scope;
+use serde_json::{Value, json};
+
+use super::{Route, body};
+use crate::connection::Peer;
+
+use request::Parameters;
+
+/// The longest request, in bytes.
+const MAX_REQUEST_BYTES: usize = 64 * 1024;
+
+/// `POST /oauth/token` (RFC 6749 sections 4.4 and 6).
+pub(crate) async fn token(State(authenticator): State<Authenticator>, request: Request) -> Response {
+    let Some(server) = authenticator.authorization_server() else { return no_authorization_server() };
+    let issued = async {
+        let (mut parameters, ip) = receive(request).await?;
+        let grant = grant(server, &mut parameters)?;
+        let issued = server.grant(credentials(parameters)?, grant, ip).await?;
+        Ok(token_response(&issued))
+    };
+    respond(issued.await)
+}
+
+/// `POST /oauth/revoke` (RFC 7009). Revoking an unknown token succeeds.
+pub(crate) async fn revoke(State(authenticator): State<Authenticator>, request: Request) -> Response {
+    let Some(server) = authenticator.authorization_server() else { return no_authorization_server() };
+    let revoked = async {
+        let (mut parameters, ip) = receive(request).await?;
+        let token = parameters.token.take().ok_or_else(|| missing("token"))?;
+        server.revoke(credentials(parameters)?, &token, ip).await?;
+        Ok(json!({}))
+    };
+    respond(revoked.await)
+}
+
+/// `GET /oauth/jwks`: the public keys (RFC 7517).
+pub(crate) async fn keys(State(authenticator): State<Authenticator>) -> Response {
+    let Some(server) = authenticator.authorization_server() else { return no_authorization_server() };
+    match server.public_keys().await {
+        Ok(keys) => ([(CACHE_CONTROL, "public, max-age=300")], Json(keys)).into_response(),
+        Err(error) => error_response(&error.into()),
+    }
+}
+
+/// The authorization server metadata of RFC 8414.
+pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Response {
+    let Some(server) = authenticator.authorization_server() else { return no_authorization_server() };
+    let url = |route: Route| format!("{}{}", server.issuer(), route.path());
+    let methods = ["client_secret_basic", "client_secret_post"];
+    Json(json!({
+        "issuer": server.issuer(),
+        "token_endpoint": url(Route::Token),
+        "revocation_endpoint": url(Route::Revoke),
+        "jwks_uri": url(Route::Keys),
+        "grant_types_supported": ["client_credentials", "refresh_token"],
+        "response_types_supported": [],
+        "token_endpoint_auth_methods_supported": methods,
+        "revocation_endpoint_auth_methods_supported": methods,
+        "scopes_supported": Scope::ALL.map(Scope::as_str),
+    }))
+    .into_response()
+}
+
+fn no_authorization_server() -> Response {
+    let message = "This server does not issue tokens. Its protected resource metadata names the server that does.\n";
+    (StatusCode::NOT_FOUND, message).into_response()
+}
+
+/// Reads the parameters, and the address they come from.
+async fn receive(request: Request) -> Result<(Parameters, Option<IpAddr>), RequestError> {
+    let (parts, body) = request.into_parts();
+    let ip = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
+    let too_long = |_: &_| {
+        let description = format!("The request is longer than {MAX_REQUEST_BYTES} bytes.");
+        error_body(&OAuthError::new(OAuthErrorKind::InvalidRequest, description)).to_string()
+    };
+    let bytes = body::read(body, MAX_REQUEST_BYTES, too_long).await.map_err(RequestError::Body)?;
+    Ok((Parameters::parse(&parts.headers, &bytes)?, ip))
+}
+
+fn grant(server: &AuthorizationServer, parameters: &mut Parameters) -> Result<Grant, OAuthError> {
+    if let Some(resource) = &parameters.resource {
+        let own = [server.audience(), server.issuer()].map(|url| url.trim_end_matches('/'));
+        if !own.contains(&resource.trim_end_matches('/')) {
+            let description = "resource must be this server's URL: it issues tokens for itself only.";
+            return Err(OAuthError::new(OAuthErrorKind::InvalidTarget, description));
+        }
+    }
+    let scope = parameters.scope.take();
+    match parameters.grant_type.as_deref() {
+        Some("client_credentials") => Ok(Grant::Client { scope }),
+        Some("refresh_token") => {
+            let token = parameters.refresh_token.take().ok_or_else(|| missing("refresh_token"))?;
+            Ok(Grant::Refresh { token, scope })
+        }
+        Some(_) => Err(OAuthError::new(
+            OAuthErrorKind::UnsupportedGrantType,
+            "grant_type must be client_credentials or refresh_token.",
+        )),
+        None => Err(missing("grant_type")),
+    }
+}
+
+fn credentials(parameters: Parameters) -> Result<ClientCredentials, OAuthError> {
+    let missing = || {
+        OAuthError::new(
+            OAuthErrorKind::InvalidClient,
+            "Client credentials are missing: send them with HTTP Basic, or as client_id and client_secret.",
+        )
+    };
+    let (client, secret) = parameters.client_id.zip(parameters.client_secret).ok_or_else(missing)?;
+    Ok(ClientCredentials { client, secret })
+}
+
+fn missing(name: &str) -> OAuthError {
+    OAuthError::new(OAuthErrorKind::InvalidRequest, format!("{name} is missing."))
+}
+
+enum RequestError {
+    OAuth(OAuthError),
+    /// The body could not be read; this is the response.
+    Body(Box<Response>),
+}
+
+impl From<OAuthError> for RequestError {
+    fn from(error: OAuthError) -> Self {
+        Self::OAuth(error)
+    }
+}
+
+/// RFC 6749 section 5.1 forbids caching of responses with tokens.
+fn respond(result: Result<Value, RequestError>) -> Response {
+    let mut response = match result {
+        Ok(body) => Json(body).into_response(),
+        Err(RequestError::OAuth(error)) => error_response(&error),
+        Err(RequestError::Body(response)) => *response,
+    };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
+}
+
+fn token_response(issued: &IssuedTokens) -> Value {
+    json!({
+        "access_token": issued.access_token,
+        "token_type": "Bearer",
+        "expires_in": ACCESS_LIFETIME.as_secs(),
+        "scope": issued.scopes.to_string(),
+        "refresh_token": issued.refresh_token,
+    })
+}
+
+/// RFC 6749 section 5.2.
+fn error_response(error: &OAuthError) -> Response {
+    let (status, _) = status_and_code(error.kind);
+    let mut response = (status, Json(error_body(error))).into_response();
+    let headers = response.headers_mut();
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"mainstay\", charset=\"UTF-8\""));
+    }
+    if let OAuthErrorKind::TooManyFailures { retry_after } = error.kind {
+        headers.insert(RETRY_AFTER, HeaderValue::from(retry_after));
+    }
+    response
+}
+
+fn error_body(error: &OAuthError) -> Value {
+    json!({"error": status_and_code(error.kind).1, "error_description": error.description})
+}
+
+fn status_and_code(kind: OAuthErrorKind) -> (StatusCode, &'static str) {
+    match kind {
+        OAuthErrorKind::InvalidRequest => (StatusCode::BAD_REQUEST, "invalid_request"),
+        OAuthErrorKind::InvalidClient => (StatusCode::UNAUTHORIZED, "invalid_client"),
+        OAuthErrorKind::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
+        OAuthErrorKind::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
+        OAuthErrorKind::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
+        OAuthErrorKind::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
+        OAuthErrorKind::TooManyFailures { .. } => (StatusCode::TOO_MANY_REQUESTS, "temporarily_unavailable"),
+        OAuthErrorKind::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable"),
+    }
+}
