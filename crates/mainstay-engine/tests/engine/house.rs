@@ -198,8 +198,6 @@ impl Sink for Person {
 
 /// The id of the consent that a refused call needs.
 pub(crate) fn consent_id(refused: Error) -> String {
-    match *refused.reason.unwrap() {
-        Reason::ConsentNeeded { id, .. } => id,
-        other => panic!("no consent is needed: {other:?}"),
-    }
+    let Reason::ConsentNeeded { id, .. } = *refused.reason.unwrap() else { panic!("no consent is needed") };
+    id
 }
