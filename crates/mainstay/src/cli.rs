@@ -1,4 +1,4 @@
-//! The command line. What is said here is what `--help` and the shell completions say.
+//! The command line. The doc comments here are the text of `--help` and of the shell completions.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// A workspace for AI agents that people can trust: an MCP server and gateway.
+/// An MCP server and gateway: tools for AI agents, with permissions, limits and an audit log.
 ///
-/// Add it to a client as `mainstay stdio --workspace DIR`, or run `mainstay serve` and give the client the URL
-/// http://127.0.0.1:8099/mcp. Every setting can be given in a file, in the environment, or as a flag; a later one wins.
+/// Add it to an MCP client as the command `mainstay stdio --workspace DIR`, or run `mainstay serve` and give the client
+/// the URL http://127.0.0.1:8099/mcp. `mainstay doctor` checks the setup.
+///
+/// Settings come from the configuration file, then from environment variables, then from options; the last one wins.
 #[derive(Debug, Parser)]
 #[command(name = "mainstay", version, max_term_width = 100)]
 pub(crate) struct Cli {
@@ -19,232 +21,237 @@ pub(crate) struct Cli {
     pub(crate) flags: Flags,
 }
 
-/// Settings that every command understands.
+/// The options of every command. Each has an environment variable, and overrides the same setting in the file.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
 pub(crate) struct Flags {
-    /// The configuration file [default: mainstay/config.toml in your configuration directory, if it is there]
+    /// Configuration file [default: mainstay/config.toml in your configuration directory, if it exists]
     #[arg(long, global = true, env = "MAINSTAY_CONFIG", value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The directory the tools work on [default: the current directory]
+    /// Directory that the tools work on [default: the current directory]
     #[arg(long, global = true, env = "MAINSTAY_WORKSPACE", value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Where the server keeps its own files [default: mainstay in your data directory]
+    /// Directory of the server's own files [default: mainstay in your data directory]
     #[arg(long, global = true, env = "MAINSTAY_DATA_DIR", value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
-    /// The store: sqlite:PATH or postgres://… [default: mainstay.db in the data directory]
+    /// Database: sqlite:PATH or postgres://… [default: mainstay.db in the data directory]
     #[arg(long, global = true, env = "MAINSTAY_STORE", value_name = "URL", hide_env_values = true)]
     pub(crate) store: Option<String>,
     /// Address and port of the HTTP server [default: 127.0.0.1:8099]
     #[arg(long, global = true, env = "MAINSTAY_LISTEN", value_name = "ADDR")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Only these tool families, separated by commas [default: all]
+    /// Tool families to offer, separated by commas [default: all]
     #[arg(long, global = true, env = "MAINSTAY_TOOLS", value_name = "FAMILY,…", value_delimiter = ',')]
     pub(crate) tools: Option<Vec<String>>,
-    /// The directory that holds context caches [default: caches in the data directory]
+    /// Directory that contains the context caches [default: caches in the data directory]
     #[arg(long, global = true, env = "CONTEXT_CACHE_ROOT", value_name = "DIR")]
     pub(crate) cache_root: Option<PathBuf>,
-    /// What is logged to standard error: error, warn, info, debug, trace, or a filter such as info,mainstay_engine=debug
+    /// Log level on standard error: error, warn, info, debug, trace, or a filter such as info,mainstay_engine=debug
     #[arg(long, global = true, env = "MAINSTAY_LOG", value_name = "LEVEL")]
     pub(crate) log: Option<String>,
-    /// The form of the log
+    /// Log format
     #[arg(long, global = true, env = "MAINSTAY_LOG_FORMAT", value_name = "FORMAT")]
     pub(crate) log_format: Option<crate::log::Format>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Serve over HTTP: /mcp, /rpc, /jsonrpc, /api/mcp, /ws, /oauth, consent pages, /docs, /health and /metrics
+    /// Run the HTTP server: /mcp, /rpc, /jsonrpc, /api/mcp, /ws, /oauth, consent pages, /docs, /health and /metrics
     Serve,
-    /// Serve the program that started this one over standard input and output
+    /// Serve one client over standard input and output
     Stdio {
-        /// What is spoken on the pipe
+        /// Protocol to speak
         #[arg(long, value_enum, default_value_t = Dialect::Mcp)]
         dialect: Dialect,
     },
-    /// List the tools
+    /// List the tools, of this program or of another server
     Tools {
         #[command(flatten)]
-        server: Elsewhere,
-        /// With every schema, as JSON
+        server: RemoteArgs,
+        /// Print all fields, schemas included, as JSON
         #[arg(long)]
         json: bool,
     },
     /// Call one tool and print its reply
     ///
     /// Arguments are key=value pairs, or one JSON object, or - to read the object from standard input.
-    /// A value is read as the tool's schema says: text where it wants text, JSON elsewhere.
+    /// Values are parsed according to the tool's schema: as text where it wants a string, as JSON elsewhere.
     #[command(
         after_help = "Examples:\n  mainstay call server_echo text=hello\n  mainstay call server_echo '{\"text\": \"hello\"}'\n  mainstay call --url http://127.0.0.1:8099/rpc files/read path=README.md"
     )]
     Call {
         #[command(flatten)]
-        server: Elsewhere,
-        /// The tool's name, as `mainstay tools` shows it
+        server: RemoteArgs,
+        /// Name of the tool, as `mainstay tools` prints it
         tool: String,
         /// key=value …, or a JSON object, or -
         #[arg(value_name = "ARGUMENT")]
         arguments: Vec<String>,
-        /// Do it once: a second call with the same key returns the first one's reply
+        /// Run the call once: a second call with the same key returns the first one's reply
         #[arg(long, value_name = "KEY")]
         idempotency_key: Option<String>,
         /// Print the whole reply as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Build caches of documents, and pack what fits a query into a budget of tokens
+    /// Build, query and check context caches: collections of documents that are packed into a budget of tokens
     #[command(subcommand, after_help = EXIT_CODES)]
     Context(Context),
-    /// Say what works on this machine, and what to do about what does not
+    /// Check the setup of this machine, and say how to fix what does not work
     Doctor,
-    /// Look at the audit
+    /// Verify and print the audit log
     #[command(subcommand)]
     Audit(Audit),
-    /// Look after the clients that get access tokens from this server
+    /// Manage the OAuth clients that get access tokens from this server
     #[command(subcommand)]
     Client(Client),
-    /// See which calls wait for a person's consent, and decide
+    /// List the calls that wait for a person's consent, approve or deny them
     #[command(subcommand)]
     Consent(Consent),
-    /// Look at the configuration
+    /// Print the configuration in use, or its JSON Schema
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print a completion script for a shell
-    Completions { shell: Shell },
+    Completions { shell: clap_complete::Shell },
 }
 
-/// What `mainstay stdio` speaks.
+/// The protocol of `mainstay stdio`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Dialect {
-    /// The Model Context Protocol
+    /// Model Context Protocol
     Mcp,
-    /// A tool's name is the method, its value the whole result
+    /// JSON-RPC with a tool's name as the method and its value as the result
     Mira,
-    /// Documents from context caches within a budget, and no other tools; needs --cache-root
+    /// Context caches only; requires --cache-root
     Context,
 }
 
-/// A server to ask instead of this program itself.
+/// The server to ask, if it is not this program itself.
 #[derive(Debug, Args)]
-pub(crate) struct Elsewhere {
-    /// Ask the server at this URL: any that speaks the Model Context Protocol, or mira. An access token for it is taken
-    /// from MAINSTAY_TOKEN
+pub(crate) struct RemoteArgs {
+    /// URL of another server, which speaks the Model Context Protocol or mira. MAINSTAY_TOKEN may contain an access token
+    /// for it
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// How long each request to that server may take; the whole of a list may take ten times as long
+    /// Time limit of each request to that server; a whole list may take ten times as long
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "url", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: u64,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
-    /// Walk the whole chain and name the first row that was changed, moved or removed
+    /// Verify the whole hash chain and print the first row that was changed, moved or removed
     Verify {
-        /// The head you noted earlier (NUMBER:HASH): rows up to it must still be the same
+        /// A head printed earlier (NUMBER:HASH): the rows up to it must be the same as then
         #[arg(long, value_name = "NUMBER:HASH")]
         head: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// Print the newest rows, one JSON object a line
+    /// Print the newest rows, one JSON object per line
     Show {
+        /// The most rows to print
         #[arg(long, default_value_t = 50)]
         limit: u32,
-        /// Only this session
+        /// Only rows of this session
         #[arg(long)]
         session: Option<String>,
     },
 }
 
-pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, 1 wrong usage, 2 the query is invalid, 3 the budget is, 4 there is no such cache, 5 the cache is invalid, 6 something cannot be read or written, 7 a fault of the program.";
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 success, 1 usage error, 2 invalid query, 3 invalid budget, 4 no such cache, 5 invalid cache, 6 I/O error, 7 internal error.";
 
-/// What can be done with a context cache.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Context {
-    /// Make a cache of every .md file beneath a directory
+    /// Build a cache from all .md files below a directory
     ///
-    /// The same files always give the same cache; with SOURCE_DATE_EPOCH set, down to the time in its manifest. Whoever
-    /// reads a cache that is replaced finds the whole old one or the whole new one.
+    /// The same files always produce the same cache; with SOURCE_DATE_EPOCH set, this includes the time in its manifest.
+    /// Replacing a cache is atomic: readers see the whole old one or the whole new one.
     Build {
-        /// The directory that holds the documents
+        /// Directory with the documents
         #[arg(long, value_name = "DIR")]
         sources: PathBuf,
-        /// The directory to make
+        /// Directory to create
         #[arg(long, value_name = "DIR")]
         cache: PathBuf,
-        /// Replace a cache that is there already
+        /// Replace an existing cache
         #[arg(long)]
         force: bool,
     },
-    /// Print the documents of a cache that fit a query best and together are within a budget
+    /// Print the documents that match a query best and fit into a budget together
     Resolve {
-        /// The directory of the cache
+        /// Directory of the cache
         #[arg(long, value_name = "DIR")]
         cache: PathBuf,
-        /// Words to look for, separated by white space; may be empty
+        /// Words to search for, separated by white space; may be empty
         #[arg(long, allow_hyphen_values = true)]
         query: OsString,
         /// The most tokens, at four bytes each
         #[arg(long, value_name = "TOKENS", allow_hyphen_values = true)]
         budget: OsString,
-        #[arg(long, value_enum, default_value_t = Output::Json)]
-        format: Output,
+        /// Output format
+        #[arg(long, value_enum, default_value_t = JsonFormat::Json)]
+        format: JsonFormat,
     },
-    /// Print what a cache is, after holding every document against its hash
+    /// Print a cache's document count, size and version, after verifying every document's hash
     Inspect {
-        /// The directory of the cache
+        /// Directory of the cache
         #[arg(long, value_name = "DIR")]
         cache: PathBuf,
     },
-    /// Hold a cache against everything it says of itself, and name what is wrong
+    /// Verify a cache against its manifest and print every problem
     Verify {
-        /// The directory of the cache
+        /// Directory of the cache
         #[arg(long, value_name = "DIR")]
         cache: PathBuf,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Output {
+pub(crate) enum JsonFormat {
     /// On one line
     Json,
-    /// On many lines
+    /// Indented
     Pretty,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Client {
-    /// Make a client, and print its id and its secret; the secret is never shown again
+    /// Create a client and print its id and secret; the secret is not stored and cannot be printed again
     Add {
-        /// What people call it
+        /// Display name
         name: String,
-        /// What it may do: read, write, execute, delete, consent, admin; several of them separated by spaces
+        /// Scopes it may request: read, write, execute, delete, consent, admin; several are separated by spaces
         #[arg(long, value_name = "SCOPES", required = true)]
         scope: Vec<String>,
-        /// The id it is known by [default: a random one]
+        /// Client id [default: random]
         #[arg(long)]
         id: Option<String>,
-        /// Read the secret from standard input instead of making one of 256 random bits
+        /// Read the secret from standard input instead of generating one of 256 random bits
         #[arg(long)]
         secret_stdin: bool,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// List the clients
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Disable a client: its tokens stop working within seconds
-    Disable { id: String },
-    /// Sign with a new key from now on; the old one is good until its last token has expired
+    Disable {
+        /// Client id
+        id: String,
+    },
+    /// Sign new tokens with a new key; tokens of the old key stay valid until they expire
     RotateKey {
-        /// End the old keys at once, and every token that they signed: for when somebody else may have them
+        /// Invalidate the old keys, and all tokens signed with them, at once: for when a key may have leaked
         #[arg(long)]
         now: bool,
     },
@@ -252,23 +259,23 @@ pub(crate) enum Client {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Consent {
-    /// Show the requests that wait, oldest first
+    /// List the pending requests, oldest first
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Let the call run once
-    Approve(Verdict),
-    /// Refuse the call
-    Deny(Verdict),
+    /// Approve a call, which may then run once
+    Approve(Decision),
+    /// Deny a call
+    Deny(Decision),
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Verdict {
-    /// The request, as `mainstay consent list` shows it
+pub(crate) struct Decision {
+    /// Id of the request, as `mainstay consent list` prints it
     pub(crate) id: String,
-    /// Why; kept in the audit
+    /// The reason, which is recorded in the audit log
     #[arg(long)]
     pub(crate) reason: Option<String>,
 }
@@ -277,15 +284,6 @@ pub(crate) struct Verdict {
 pub(crate) enum ConfigCommand {
     /// Print the JSON Schema of the configuration file
     Schema,
-    /// Print the configuration in force, and where it came from
+    /// Print the configuration in use, and which file it was read from
     Show,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
 }

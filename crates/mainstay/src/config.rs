@@ -1,4 +1,5 @@
-//! The configuration: a file, then the environment, then the flags. Each section is declared by the crate that uses it.
+//! The configuration: the file, then environment variables, then options. Each section is declared by the crate that uses
+//! it; this module only puts them together.
 
 use std::path::{Path, PathBuf};
 
@@ -15,19 +16,19 @@ use toml::{Table, Value};
 use crate::cli::Flags;
 use crate::log::LogSettings;
 
-/// Everything that can be set.
+/// All settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The directory the tools work on; the current directory if it is not set.
+    /// Directory that the tools work on. Default: the current directory.
     pub workspace: Option<PathBuf>,
-    /// Where the server keeps its own files.
+    /// Directory of the server's own files.
     pub data_dir: Option<PathBuf>,
-    /// `sqlite:PATH` or `postgres://…`; a SQLite file in the data directory if it is not set.
+    /// `sqlite:PATH` or `postgres://…`. Default: a SQLite file in the data directory.
     pub store: Option<String>,
-    /// The tool families to offer; all of them if it is empty.
+    /// Tool families to offer. Default: all.
     pub tools: Vec<String>,
-    /// Tools that are switched off, by name.
+    /// Names of tools that are disabled.
     pub disabled_tools: Vec<String>,
     pub log: LogSettings,
     pub server: ServerSettings,
@@ -36,24 +37,19 @@ pub struct Config {
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
     pub context: ContextSettings,
-    /// Where it was read from.
+    /// The file it was read from, if there was one.
     #[serde(skip)]
     pub file: Option<PathBuf>,
 }
 
-/// The configuration in force and the file it began with.
-pub(crate) struct Loaded {
-    pub(crate) config: Config,
-    pub(crate) file: Option<PathBuf>,
-}
+/// The prefix of a variable for any setting: `MAINSTAY__ENGINE__DEADLINE_SECONDS=10` sets `engine.deadline_seconds`.
+const PREFIX: &str = "MAINSTAY__";
 
-/// A nested setting in the environment: `MAINSTAY__ENGINE__DEADLINE_SECONDS=10`.
-const NESTED: &str = "MAINSTAY__";
-
-/// What contract 002 calls `context.tool_timeout_secs`.
+/// Contract 002's variable for `context.tool_timeout_secs`.
 const TOOL_TIMEOUT: &str = "CONTEXT_TOOL_TIMEOUT_SECS";
 
-pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Loaded> {
+/// Reads the configuration. A setting that does not exist is an error, so that a typing mistake does not go unnoticed.
+pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Config> {
     let file = match &flags.config {
         Some(file) => Some(file.clone()),
         None => home_file("XDG_CONFIG_HOME", ".config", "mainstay/config.toml").filter(|file| file.exists()),
@@ -66,32 +62,31 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
     for (name, value) in environment {
         if name == TOOL_TIMEOUT {
             tool_timeout = Some(seconds(&value)?);
-        } else if let Some(path) = name.strip_prefix(NESTED) {
+        } else if let Some(path) = name.strip_prefix(PREFIX) {
             let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
-            set(&mut table, &keys, parse_value(&value))
-                .with_context(|| format!("{name} does not fit the configuration"))?;
+            set(&mut table, &keys, parse_value(&value)).with_context(|| format!("{name} is not a valid setting"))?;
         }
     }
     let mut config: Config = Value::Table(table).try_into().map_err(|error: toml::de::Error| {
-        let origin = file.as_deref().map_or("the environment".to_owned(), |file| file.display().to_string());
-        anyhow::anyhow!("the configuration ({origin}) is not valid: {}", error.message())
+        let source = file.as_deref().map_or("the environment".to_owned(), |file| file.display().to_string());
+        anyhow::anyhow!("the configuration ({source}) is not valid: {}", error.message())
     })?;
-    overlay(&mut config, flags);
+    apply_flags(&mut config, flags);
     config.context.tool_timeout_secs = tool_timeout.unwrap_or(config.context.tool_timeout_secs);
     if config.context.tool_timeout_secs == 0 {
-        bail!("context.tool_timeout_secs is 0, and no call is done in no time; set it to 1 or more");
+        bail!("context.tool_timeout_secs is 0, so every call would time out; set it to 1 or more");
     }
-    config.file.clone_from(&file);
-    Ok(Loaded { config, file })
+    config.file = file;
+    Ok(config)
 }
 
 fn read(file: &Path) -> anyhow::Result<Table> {
-    let text =
-        std::fs::read_to_string(file).with_context(|| format!("cannot read the configuration {}", file.display()))?;
-    text.parse().with_context(|| format!("the configuration {} is not TOML", file.display()))
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("cannot read the configuration file {}", file.display()))?;
+    text.parse().with_context(|| format!("the configuration file {} is not valid TOML", file.display()))
 }
 
-/// `10`, `true` and `[1, 2]` mean what they mean in the file; anything else is text.
+/// Parses `10`, `true` and `[1, 2]` as in the file; anything else is a string.
 fn parse_value(text: &str) -> Value {
     match format!("v = {text}").parse::<Table>() {
         Ok(mut table) => table.remove("v").unwrap_or_else(|| Value::String(text.to_owned())),
@@ -101,7 +96,7 @@ fn parse_value(text: &str) -> Value {
 
 fn seconds(text: &str) -> anyhow::Result<u64> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
-    seconds.with_context(|| format!("{TOOL_TIMEOUT} is {text:?}; it has to be a whole number of seconds, 1 or more"))
+    seconds.with_context(|| format!("{TOOL_TIMEOUT} is {text:?}; it must be a whole number of seconds, 1 or more"))
 }
 
 fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
@@ -117,8 +112,8 @@ fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Flags, and the variables that stand for them, win over everything.
-fn overlay(config: &mut Config, flags: &Flags) {
+/// Options, and the variables that clap reads for them, override everything else.
+fn apply_flags(config: &mut Config, flags: &Flags) {
     let Flags { config: _, workspace, data_dir, store, listen, tools, cache_root, log, log_format } = flags.clone();
     config.workspace = workspace.or(config.workspace.take());
     config.data_dir = data_dir.or(config.data_dir.take());
@@ -131,28 +126,27 @@ fn overlay(config: &mut Config, flags: &Flags) {
 }
 
 impl Config {
+    /// The absolute path of the workspace, which has to exist.
     pub fn workspace(&self) -> anyhow::Result<PathBuf> {
         let directory = match &self.workspace {
             Some(directory) => directory.clone(),
-            None => std::env::current_dir().context("the current directory cannot be read; give --workspace")?,
+            None => std::env::current_dir().context("cannot read the current directory; set --workspace")?,
         };
         std::fs::canonicalize(&directory)
-            .with_context(|| format!("the workspace {} cannot be opened", directory.display()))
+            .with_context(|| format!("cannot open the workspace {}; set --workspace", directory.display()))
     }
 
     pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
-        found.context(
-            "there is no home directory to keep data in; set HOME, or name a directory with --data-dir or MAINSTAY_DATA_DIR",
-        )
+        found.context("there is no home directory for the server's data; set HOME, --data-dir or MAINSTAY_DATA_DIR")
     }
 
-    /// Whether context caches are all that is served. They have a root of their own.
-    pub(crate) fn caches_alone(&self) -> bool {
+    /// Whether only context caches are served. Then no workspace is needed.
+    pub(crate) fn serves_caches_only(&self) -> bool {
         self.tools == ["context"]
     }
 
-    /// Where context caches lie.
+    /// The directory that contains the context caches.
     pub fn cache_root(&self) -> anyhow::Result<PathBuf> {
         match &self.context.cache_root {
             Some(directory) => Ok(directory.clone()),
@@ -167,7 +161,7 @@ impl Config {
         }
     }
 
-    /// As it may be shown: passwords in the store's URL are left out.
+    /// A copy for printing, without the passwords in the store's URL.
     pub(crate) fn redacted(&self) -> Self {
         let store = self.store.as_ref().map(|url| match (url.find("://"), url.rfind('@')) {
             (Some(scheme), Some(at)) if at > scheme => format!("{}***{}", &url[..scheme + 3], &url[at..]),
@@ -178,20 +172,19 @@ impl Config {
 }
 
 fn mask_query(url: &str) -> String {
-    let Some((place, query)) = url.split_once('?') else { return url.to_owned() };
+    let Some((base, query)) = url.split_once('?') else { return url.to_owned() };
     let masked = query.split('&').map(|pair| match pair.split_once('=') {
-        // A key that is itself encoded may be any.
+        // A percent-encoded key may spell "password" as well.
         Some((key, _)) if key.to_ascii_lowercase().ends_with("password") || key.contains('%') => format!("{key}=***"),
         Some(_) | None => pair.to_owned(),
     });
-    format!("{place}?{}", masked.collect::<Vec<_>>().join("&"))
+    format!("{base}?{}", masked.collect::<Vec<_>>().join("&"))
 }
 
-fn home_file(variable: &str, beneath_home: &str, name: &str) -> Option<PathBuf> {
-    let base = std::env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let base = base.or_else(|| {
-        std::env::var_os("HOME").filter(|dir| !dir.is_empty()).map(|home| PathBuf::from(home).join(beneath_home))
-    });
+/// A file in the directory that an XDG variable names, or in its default below the home directory.
+fn home_file(variable: &str, below_home: &str, name: &str) -> Option<PathBuf> {
+    let directory = |variable| std::env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    let base = directory(variable).or_else(|| Some(directory("HOME")?.join(below_home)));
     base.map(|base| base.join(name))
 }
 
@@ -203,13 +196,13 @@ mod tests {
         let file = std::env::temp_dir().join(format!("mainstay-config-{}.toml", mainstay_core::new_id()));
         std::fs::write(&file, text).unwrap();
         let environment = environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let loaded = load(&Flags { config: Some(file.clone()), ..flags }, environment);
+        let config = load(&Flags { config: Some(file.clone()), ..flags }, environment);
         std::fs::remove_file(&file).unwrap();
-        loaded.map(|loaded| loaded.config)
+        config
     }
 
     #[test]
-    fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    fn an_option_overrides_the_environment_which_overrides_the_file() {
         let text = "[engine]\ndeadline_seconds = 1\ndrain_seconds = 2\n[server]\nlisten = \"127.0.0.1:1\"";
         let flags = Flags { listen: Some("127.0.0.1:3".parse().unwrap()), ..Flags::default() };
         let config = load_text(text, &[("MAINSTAY__ENGINE__DRAIN_SECONDS", "9")], flags).unwrap();
@@ -218,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_variables_of_contract_002_are_heard() {
+    fn the_variables_of_contract_002_are_read() {
         let text = "[context]\ntool_timeout_secs = 5\ncache_root = \"a\"";
         let timeout = |value| [("MAINSTAY__CONTEXT__TOOL_TIMEOUT_SECS", "6"), (TOOL_TIMEOUT, value)];
         let flags = Flags { cache_root: Some("b".into()), ..Flags::default() };
@@ -235,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_does_not_exist_is_named() {
+    fn an_unknown_setting_is_an_error_that_names_it() {
         let error = load_text("[engine]\ndeadlin_seconds = 1", &[], Flags::default()).unwrap_err();
         assert!(error.to_string().contains("deadlin_seconds"), "{error}");
     }
 
     #[test]
-    fn a_password_is_never_shown() {
+    fn a_password_is_never_printed() {
         for (store, shown) in [
             ("postgres://me:secret@host/db", "postgres://***@host/db"),
             (

@@ -1,11 +1,11 @@
-//! The program: its command line, its configuration, and how the parts are put together.
+//! The program: its command line, its configuration, and the wiring of the other crates.
 
 mod cli;
 mod commands;
 mod config;
-mod house;
 mod log;
-mod names;
+mod program_name;
+mod wiring;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -15,15 +15,15 @@ use mainstay_core::Family;
 
 pub use config::Config;
 
-use names::Name;
+use program_name::ProgramName;
 
-/// Families a program brings besides the built-in ones.
+/// Tool families that a program adds to the built-in ones; the test server uses it.
 pub type MoreFamilies = fn(&Config) -> Vec<Family>;
 
-/// Runs the command line. Everything a person reads on failure is on standard error.
+/// Runs the command line and returns the exit code. Errors are printed to standard error.
 pub fn main(args: impl Iterator<Item = OsString>, more: MoreFamilies) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let name = Name::of(args.first().map(OsString::as_os_str));
+    let name = ProgramName::of(args.first().map(OsString::as_os_str));
     let cli = match name.parse(&args) {
         Ok(cli) => cli,
         Err((error, code)) => {
@@ -34,7 +34,7 @@ pub fn main(args: impl Iterator<Item = OsString>, more: MoreFamilies) -> ExitCod
     match commands::run(cli, more) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{}: {error:#}", name.word);
+            let _ = writeln!(std::io::stderr(), "{}: {error:#}", name.name);
             ExitCode::FAILURE
         }
     }

@@ -15,7 +15,7 @@ pub enum Format {
     Json,
 }
 
-/// What is logged, and how.
+/// Log level and format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogSettings {
@@ -30,8 +30,9 @@ impl Default for LogSettings {
     }
 }
 
+/// Installs the log of the process. Fails if the level cannot be parsed.
 pub(crate) fn start(settings: &LogSettings) -> anyhow::Result<()> {
-    // The SDK reports every request at the level of an event worth a line; we do not.
+    // The SDK logs every request at the level info, which is debug information to an operator.
     let filter = format!("rmcp=error,{}", settings.level);
     let filter = EnvFilter::try_new(&filter).with_context(|| format!("{:?} is not a log level", settings.level))?;
     let registry = tracing_subscriber::registry().with(filter);

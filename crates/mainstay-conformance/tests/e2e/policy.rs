@@ -153,7 +153,7 @@ fn the_audit_names_a_row_that_was_changed_behind_its_back() {
     let answers: Vec<Value> = (0..5).map(|_| server.call("probe_append", &json!({"file": "a", "line": "x"}))).collect();
     stop(&server);
     let (code, out, _) = run(data.path(), &["audit", "verify"]);
-    assert_eq!((code, out.starts_with("whole: 10 rows; head 10:")), (0, true), "{out}");
+    assert_eq!((code, out.starts_with("intact: 10 rows; head 10:")), (0, true), "{out}");
     let head = out.trim().rsplit(' ').next().unwrap().to_owned();
     assert_eq!(run(data.path(), &["audit", "verify", "--head", &head]).0, 0);
     let wrong = format!("4:{}", "0".repeat(64));

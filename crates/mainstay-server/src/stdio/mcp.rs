@@ -44,7 +44,7 @@ pub(super) async fn serve(
     loop {
         let handler = Handler::over_stdio(shared.clone(), client.clone());
         let served = tokio::select! {
-            served = serve_server(handler, transport.clone()) => served,
+            served = Box::pin(serve_server(handler, transport.clone())) => served,
             () = stop.cancelled() => break,
             () = &mut abandoned => break,
         };

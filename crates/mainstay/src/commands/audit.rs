@@ -1,49 +1,50 @@
-//! `mainstay audit`: what was recorded, and whether it is still what was recorded.
+//! `mainstay audit`: prints the audit log and verifies its hash chain.
 
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use mainstay_store::{AuditFault, AuditHead, AuditQuery, AuditReport};
 
-use super::say;
+use super::terminal::{exit_code, print_json, print_line};
 use crate::Config;
 use crate::cli::Audit;
-use crate::house::open_store;
+use crate::wiring::open_store;
 
 pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
     match command {
         Audit::Verify { head, json } => {
-            let expected = head.as_deref().map(read_head).transpose()?;
+            let expected = head.as_deref().map(parse_head).transpose()?;
             let verdict = store.audit().verify().await?;
-            let noted = match &expected {
-                Some(head) if verdict.fault.is_none() => still_there(&store, head).await?,
+            let found = match &expected {
+                Some(head) if verdict.fault.is_none() => contains(&store, head).await?,
                 Some(_) | None => true,
             };
-            report(&verdict, expected.as_ref().filter(|_| !noted), json)
+            report(&verdict, expected.as_ref().filter(|_| !found), json)
         }
         Audit::Show { limit, session } => {
             let query = AuditQuery { session, limit, ..AuditQuery::default() };
             for row in store.audit().query(query).await? {
-                say(serde_json::to_string(&row)?);
+                print_line(serde_json::to_string(&row)?);
             }
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-fn read_head(text: &str) -> anyhow::Result<AuditHead> {
-    let (seq, hash) = text.split_once(':').context("a head is written NUMBER:HASH")?;
-    let seq = seq.parse().with_context(|| format!("{seq:?} is not a row's number"))?;
+fn parse_head(text: &str) -> anyhow::Result<AuditHead> {
+    let (seq, hash) = text.split_once(':').context("--head must be NUMBER:HASH")?;
+    let seq = seq.parse().with_context(|| format!("{seq:?} in --head is not a row number"))?;
     if hash.len() != 64 {
-        bail!("{hash:?} is not a row's hash: it has 64 hexadecimal digits");
+        bail!("{hash:?} in --head is not a hash of 64 hexadecimal digits");
     }
     Ok(AuditHead { seq, hash: hash.to_ascii_lowercase() })
 }
 
-/// Rows that verify among themselves may all have been rewritten; a head noted elsewhere shows that.
-async fn still_there(store: &mainstay_store::Store, head: &AuditHead) -> anyhow::Result<bool> {
-    // After the last number there is nothing to look before.
+/// Whether the chain contains this row. A chain that was rewritten as a whole is consistent in itself; only a head that was
+/// saved elsewhere shows it.
+async fn contains(store: &mainstay_store::Store, head: &AuditHead) -> anyhow::Result<bool> {
+    // Without a next number the newest row is read, which is the right one as well.
     let query = AuditQuery { before: head.seq.checked_add(1), limit: 1, ..AuditQuery::default() };
     let rows = store.audit().query(query).await?;
     Ok(rows.first().is_some_and(|row| row.seq == head.seq && row.hash == head.hash))
@@ -53,23 +54,18 @@ fn report(verdict: &AuditReport, rewritten: Option<&AuditHead>, json: bool) -> a
     if json {
         let mut value = serde_json::to_value(verdict)?;
         value["noted_head_found"] = rewritten.is_none().into();
-        say(serde_json::to_string_pretty(&value)?);
+        print_json(&value)?;
     } else if let Some(fault) = &verdict.fault {
-        say(match fault {
-            AuditFault::Changed { seq } => format!("BROKEN: row {seq} is not what was recorded, or not in its place"),
+        print_line(match fault {
+            AuditFault::Changed { seq } => format!("BROKEN: row {seq} was changed or moved"),
             AuditFault::Missing { seq } => format!("BROKEN: row {seq} is missing"),
-            AuditFault::TailMissing { seq, head } => {
-                format!("BROKEN: the rows from {seq} to {head} are missing at the end")
-            }
-            AuditFault::BeyondHead { seq, head } => {
-                format!("BROKEN: row {seq} lies beyond the head, which is at {head}")
-            }
+            AuditFault::TailMissing { seq, head } => format!("BROKEN: rows {seq} to {head} at the end are missing"),
+            AuditFault::BeyondHead { seq, head } => format!("BROKEN: row {seq} is after the head, which is row {head}"),
         });
     } else if let Some(head) = rewritten {
-        say(format_args!("BROKEN: row {} is not the one that was noted; the chain has been rewritten", head.seq));
+        print_line(format_args!("BROKEN: row {} does not match --head: the chain was rewritten", head.seq));
     } else {
-        say(format_args!("whole: {} rows; head {}:{}", verdict.rows, verdict.head.seq, verdict.head.hash));
+        print_line(format_args!("intact: {} rows; head {}:{}", verdict.rows, verdict.head.seq, verdict.head.hash));
     }
-    let good = verdict.fault.is_none() && rewritten.is_none();
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(exit_code(verdict.fault.is_none() && rewritten.is_none()))
 }

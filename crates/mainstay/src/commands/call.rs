@@ -1,4 +1,4 @@
-//! `mainstay call`: one call down the same road as any other, made by the person at the terminal.
+//! `mainstay call`: calls a tool through the same pipeline as any client, as the local user.
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -11,44 +11,45 @@ use mainstay_core::{
 };
 use serde_json::{Map, Value, json};
 
-use super::say;
-use crate::house::{open_engine, stop_signal};
+use super::terminal::{exit_code, print_line};
+use crate::wiring::{open_engine, stop_signal};
 use crate::{Config, MoreFamilies};
 
-pub(crate) struct Order {
-    pub(crate) tool: String,
-    pub(crate) arguments: Vec<String>,
-    pub(crate) idempotency_key: Option<String>,
-    pub(crate) json: bool,
+/// What to call, as the command line says it.
+pub(super) struct CallRequest {
+    pub(super) tool: String,
+    pub(super) arguments: Vec<String>,
+    pub(super) idempotency_key: Option<String>,
+    pub(super) json: bool,
 }
 
-pub(crate) async fn run(config: &Config, more: MoreFamilies, order: Order) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallRequest) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
     let args = {
         let registry = engine.registry();
         let tool = registry
-            .tool(&order.tool)
-            .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", order.tool))?;
-        read_arguments(&tool.info().input_schema, &order.arguments)?
+            .tool(&request.tool)
+            .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", request.tool))?;
+        parse_arguments(&tool.info().input_schema, &request.arguments)?
     };
-    let mut call = Call::tool(order.tool, args, Arc::new(Caller::local(None)));
-    call.idempotency_key = order.idempotency_key;
+    let mut call = Call::tool(request.tool, args, Arc::new(Caller::local(None)));
+    call.idempotency_key = request.idempotency_key;
     call.cancel = stop_signal()?;
     call.sink = Arc::new(Terminal);
     let result = engine.call(call, &engine.lane()).await;
     engine.shut_down().await;
     match result {
         Ok(Outcome::Reply(reply)) => {
-            print(&reply, order.json)?;
-            Ok(if reply.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+            print(&reply, request.json)?;
+            Ok(exit_code(!reply.failed))
         }
         Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => bail!("the tool gave something that is not a reply"),
         Err(error) => bail!("{error}"),
     }
 }
 
-/// Arguments from the words of the command line, read as the tool's schema says.
-pub(super) fn read_arguments(schema: &Map<String, Value>, words: &[String]) -> anyhow::Result<Value> {
+/// Parses the arguments on the command line according to the tool's schema.
+pub(super) fn parse_arguments(schema: &Map<String, Value>, words: &[String]) -> anyhow::Result<Value> {
     match words {
         [one] if one == "-" => {
             let mut text = String::new();
@@ -60,20 +61,20 @@ pub(super) fn read_arguments(schema: &Map<String, Value>, words: &[String]) -> a
             let mut args = Map::new();
             for pair in pairs {
                 let (key, value) = pair.split_once('=').with_context(|| format!("{pair:?} is not key=value"))?;
-                args.insert(key.to_owned(), read_value(schema, key, value));
+                args.insert(key.to_owned(), parse_value(schema, key, value));
             }
             Ok(Value::Object(args))
         }
     }
 }
 
-/// Text where the schema wants text; elsewhere JSON, or text if it is none.
-fn read_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
+/// A string where the schema wants one; elsewhere JSON, or a string if it is not valid JSON.
+fn parse_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
     let wants =
         schema.get("properties").and_then(|properties| properties.get(key)).and_then(|schema| schema.get("type"));
     let as_text = match wants {
         Some(Value::String(one)) => one == "string",
-        // Text or nothing: a number is text here too, and only the word itself is nothing.
+        // A nullable string: `7` is a string here too, and only `null` is null.
         Some(Value::Array(some)) => {
             some.iter().all(|one| one == "string" || one == "null")
                 && some.iter().any(|one| one == "string" && text != "null")
@@ -89,29 +90,29 @@ fn read_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
 fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let whole = json!({"content": reply.content, "structured": reply.structured, "failed": reply.failed});
-        say(serde_json::to_string_pretty(&whole)?);
+        print_line(serde_json::to_string_pretty(&whole)?);
         return Ok(());
     }
     if let Some(value) = &reply.structured {
-        say(serde_json::to_string_pretty(value)?);
+        print_line(serde_json::to_string_pretty(value)?);
         return Ok(());
     }
     for block in &reply.content {
         match block {
-            Block::Text { text, .. } | Block::Resource { body: Body::Text(text), .. } => say(text),
+            Block::Text { text, .. } | Block::Resource { body: Body::Text(text), .. } => print_line(text),
             Block::Image { data, mime, .. } | Block::Audio { data, mime, .. } => {
-                say(format_args!("[{mime}, {} bytes]", data.len()))
+                print_line(format_args!("[{mime}, {} bytes]", data.len()))
             }
             Block::Resource { uri, body: Body::Bytes(bytes), .. } => {
-                say(format_args!("[{uri}, {} bytes]", bytes.len()))
+                print_line(format_args!("[{uri}, {} bytes]", bytes.len()))
             }
-            Block::Link(link) => say(&link.uri),
+            Block::Link(link) => print_line(&link.uri),
         }
     }
     Ok(())
 }
 
-/// Shows progress on standard error, and asks the person there.
+/// Prints progress to standard error, and asks questions on the terminal.
 struct Terminal;
 
 impl Sink for Terminal {
@@ -133,11 +134,11 @@ impl Sink for Terminal {
             if !std::io::stdin().is_terminal() {
                 return Err(Error::new(
                     Kind::Unsupported,
-                    "This call has a question for a person, and there is no terminal to ask on.",
+                    "This call has a question for a person, and standard input is not a terminal.",
                 ));
             }
             tokio::task::spawn_blocking(move || {
-                asked.questions.into_iter().map(|(_, question)| put(question)).collect()
+                asked.questions.into_iter().map(|(_, question)| ask(question)).collect()
             })
             .await
             .map_err(Error::internal)?
@@ -145,24 +146,24 @@ impl Sink for Terminal {
     }
 }
 
-fn put(question: Question) -> mainstay_core::Result<Answer> {
+fn ask(question: Question) -> mainstay_core::Result<Answer> {
     let (text, form) = match question {
         Question::Form { message, schema } => (message, schema),
         Question::Page { message, url, .. } => (format!("{message}\n{url}"), Value::Null),
         Question::Sample(_) | Question::Roots => {
             return Err(Error::new(
                 Kind::Unsupported,
-                "This call has a question only a client with a model can answer.",
+                "This call has a question that only a client with a model can answer.",
             ));
         }
     };
-    let asks_fields = form.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
-    let hint = if asks_fields { "a JSON object, or n" } else { "y or n" };
+    let has_fields = form.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());
+    let hint = if has_fields { "a JSON object, or n" } else { "y or n" };
     let _ = write!(std::io::stderr(), "{text}\n[{hint}] ");
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).map_err(Error::internal)?;
     let line = line.trim();
-    Ok(match (asks_fields, line) {
+    Ok(match (has_fields, line) {
         (false, "y" | "yes") => Answer::accepted(json!({})),
         (true, object) if object.starts_with('{') => Answer::accepted(
             serde_json::from_str(object).map_err(|error| Error::invalid(format!("That is not JSON: {error}")))?,
@@ -177,16 +178,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_read_as_its_schema_says() {
+    fn a_value_is_parsed_according_to_its_schema() {
         let schema = json!({"properties": {
             "text": {"type": "string"}, "maybe": {"type": ["string", "null"]}, "count": {"type": ["integer", "null"]}}});
-        let read = |key: &str, text: &str| read_value(schema.as_object().unwrap(), key, text);
-        assert_eq!((read("text", "7"), read("text", "null")), (json!("7"), json!("null")));
-        assert_eq!((read("maybe", "7"), read("maybe", "null")), (json!("7"), Value::Null));
+        let parse = |key: &str, text: &str| parse_value(schema.as_object().unwrap(), key, text);
+        assert_eq!((parse("text", "7"), parse("text", "null")), (json!("7"), json!("null")));
+        assert_eq!((parse("maybe", "7"), parse("maybe", "null")), (json!("7"), Value::Null));
         assert_eq!(
-            (read("count", "7"), read("count", "null"), read("count", "x")),
+            (parse("count", "7"), parse("count", "null"), parse("count", "x")),
             (json!(7), Value::Null, json!("x"))
         );
-        assert_eq!((read("other", "[1]"), read("other", "[")), (json!([1]), json!("[")));
+        assert_eq!((parse("other", "[1]"), parse("other", "[")), (json!([1]), json!("[")));
     }
 }

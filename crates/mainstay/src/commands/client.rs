@@ -1,4 +1,4 @@
-//! `mainstay client`: who gets access tokens from this server.
+//! `mainstay client`: manages the OAuth clients that get access tokens from this server, and its signing key.
 
 use std::io::Read as _;
 use std::process::ExitCode;
@@ -9,10 +9,10 @@ use mainstay_auth::oauth::{ClientRegistry, NewClient, OldKeys};
 use mainstay_core::{Scope, Scopes, SystemClock};
 use serde_json::{Value, json};
 
-use super::{printable, say};
+use super::terminal::{self, print_json, print_line};
 use crate::Config;
 use crate::cli::Client;
-use crate::house::open_store;
+use crate::wiring::open_store;
 
 pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
@@ -32,22 +32,22 @@ pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<Exit
 }
 
 async fn add(clients: &ClientRegistry, new: NewClient, as_json: bool) -> anyhow::Result<()> {
-    let (scopes, own) = (new.scopes.to_string(), new.secret.is_some());
-    let made = clients.add(new).await?;
+    let (scopes, given) = (new.scopes.to_string(), new.secret.is_some());
+    let created = clients.add(new).await?;
     if as_json {
-        let secret = (!own).then_some(made.secret);
-        say(json!({"client_id": made.id, "client_secret": secret, "scope": scopes}));
+        let secret = (!given).then_some(created.secret);
+        print_line(json!({"client_id": created.id, "client_secret": secret, "scope": scopes}));
         return Ok(());
     }
-    say(format_args!("client id      {}", made.id));
-    if own {
-        say("client secret  the one you gave");
+    print_line(format_args!("client id      {}", created.id));
+    if given {
+        print_line("client secret  as given on standard input");
     } else {
-        say(format_args!("client secret  {}", made.secret));
+        print_line(format_args!("client secret  {}", created.secret));
     }
-    say(format_args!("scope          {scopes}"));
-    if !own {
-        say("Keep the secret now: it is not stored and cannot be shown again.");
+    print_line(format_args!("scope          {scopes}"));
+    if !given {
+        print_line("Save the secret now: it is not stored and cannot be printed again.");
     }
     Ok(())
 }
@@ -60,51 +60,50 @@ async fn list(clients: &ClientRegistry, as_json: bool) -> anyhow::Result<()> {
                 "created_ms": client.created_ms, "disabled": client.disabled})
         };
         let all: Vec<Value> = all.iter().map(shown).collect();
-        say(printable::json(&serde_json::to_string_pretty(&all)?));
-        return Ok(());
+        return print_json(&all);
     }
     for client in &all {
         let state = if client.disabled { "disabled" } else { "active" };
-        say(format_args!("{}  {state:8}  {}  ({})", client.id, printable::line(&client.name), client.scopes));
+        print_line(format_args!("{}  {state:8}  {}  ({})", client.id, terminal::line(&client.name), client.scopes));
     }
     if all.is_empty() {
-        say("There are no clients; `mainstay client add NAME --scope \"read write\"` makes one.");
+        print_line("There are no clients; `mainstay client add NAME --scope \"read write\"` creates one.");
     }
     Ok(())
 }
 
 async fn disable(clients: &ClientRegistry, id: &str) -> anyhow::Result<()> {
     clients.disable(id).await?;
-    say(format_args!("{} is disabled; its tokens stop working within seconds.", printable::line(id)));
+    print_line(format_args!("{} is disabled; its tokens stop working within seconds.", terminal::line(id)));
     Ok(())
 }
 
 async fn rotate_key(clients: &ClientRegistry, old: OldKeys) -> anyhow::Result<()> {
     let key = clients.rotate_key(old).await?;
-    let fate = match old {
-        OldKeys::Expire => "those of the old one are good until they expire",
-        OldKeys::Revoke => "those of every older one stop working within seconds",
+    let effect = match old {
+        OldKeys::Expire => "tokens of the old key stay valid until they expire",
+        OldKeys::Revoke => "tokens of older keys stop working within seconds",
     };
-    say(format_args!("Tokens are signed with the key {key} from now on; {fate}."));
+    print_line(format_args!("New tokens are signed with the key {key}; {effect}."));
     Ok(())
 }
 
-/// All that was asked for, each of which has to exist.
+/// Parses the scopes; an unknown one is an error.
 fn scopes(asked: &[String]) -> anyhow::Result<Scopes> {
     let words = asked.iter().flat_map(|words| words.split_ascii_whitespace());
     let found = words.map(|word| {
         let scope = Scope::ALL.into_iter().find(|scope| scope.as_str() == word);
-        scope.with_context(|| format!("{word:?} is no scope; there are: {}", Scopes::all()))
+        scope.with_context(|| format!("{word:?} is not a scope; the scopes are: {}", Scopes::all()))
     });
     found.collect()
 }
 
 fn read_secret() -> anyhow::Result<String> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("the secret cannot be read from standard input")?;
+    std::io::stdin().read_to_string(&mut text).context("cannot read the secret from standard input")?;
     let secret = text.trim_end_matches(['\r', '\n']);
     if secret.is_empty() {
-        bail!("there is no secret on standard input");
+        bail!("standard input is empty, but --secret-stdin needs a secret");
     }
     Ok(secret.to_owned())
 }

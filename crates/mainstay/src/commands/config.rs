@@ -1,21 +1,20 @@
-//! `mainstay config`: what can be set, and what is.
+//! `mainstay config`: prints the configuration and its schema.
 
 use std::process::ExitCode;
 
-use super::say;
+use super::terminal::print_line;
 use crate::Config;
 use crate::cli::ConfigCommand;
-use crate::config::Loaded;
 
-pub(crate) fn run(command: &ConfigCommand, loaded: &Loaded) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(command: &ConfigCommand, config: &Config) -> anyhow::Result<ExitCode> {
     match command {
-        ConfigCommand::Schema => say(serde_json::to_string_pretty(&schemars::schema_for!(Config))?),
+        ConfigCommand::Schema => print_line(serde_json::to_string_pretty(&schemars::schema_for!(Config))?),
         ConfigCommand::Show => {
-            match &loaded.file {
-                Some(file) => say(format_args!("# from {}, the environment and the flags", file.display())),
-                None => say("# there is no configuration file; from the defaults, the environment and the flags"),
+            match &config.file {
+                Some(file) => print_line(format_args!("# from {}, environment variables and options", file.display())),
+                None => print_line("# no configuration file; from defaults, environment variables and options"),
             }
-            say(toml::to_string_pretty(&loaded.config.redacted())?);
+            print_line(toml::to_string_pretty(&config.redacted())?);
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -13,11 +13,11 @@ use mainstay_core::{CacheFailure, Clock as _, Error, SystemClock};
 use mainstay_tools::context::{Format, Plan, Progress, resolve_at, verify_at};
 use serde::Serialize;
 
-use super::printable;
-use crate::cli::{Context, Output};
+use super::terminal;
+use crate::cli::{Context, JsonFormat};
 
 /// The exit code of a wrong command line.
-pub(crate) const USAGE: u8 = 1;
+pub(crate) const USAGE_ERROR: u8 = 1;
 
 /// Seconds since 1970 that replace the current time, for reproducible builds.
 const EPOCH: &str = "SOURCE_DATE_EPOCH";
@@ -66,7 +66,7 @@ pub(crate) fn run(command: &Context) -> ExitCode {
         Context::Verify { cache, json } => verify(cache, *json),
     };
     done.unwrap_or_else(|CommandError(code, message)| {
-        print_error(&format!("error: {}", printable::line(&message)));
+        print_error(&format!("error: {}", terminal::line(&message)));
         ExitCode::from(code)
     })
 }
@@ -84,12 +84,15 @@ fn created_at() -> Result<Timestamp, CommandError> {
     let Some(given) = std::env::var_os(EPOCH) else { return Ok(SystemClock.now()) };
     let seconds = given.to_str().and_then(|text| text.trim().parse().ok());
     let wrong = || {
-        CommandError(USAGE, format!("{EPOCH} is \"{}\"; it has to be a number of seconds since 1970", given.display()))
+        CommandError(
+            USAGE_ERROR,
+            format!("{EPOCH} is \"{}\"; it has to be a number of seconds since 1970", given.display()),
+        )
     };
     seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(wrong)
 }
 
-fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Result<ExitCode, CommandError> {
+fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: JsonFormat) -> Result<ExitCode, CommandError> {
     let query =
         query.to_str().ok_or_else(|| CommandError::new(CacheFailure::InvalidQuery, "The query is not UTF-8."))?;
     let parsed = budget.to_str().and_then(|text| text.parse::<u64>().ok());
@@ -100,8 +103,8 @@ fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: Output) -> Resul
         )
     };
     let format = match format {
-        Output::Json => Format::Json,
-        Output::Pretty => Format::Pretty,
+        JsonFormat::Json => Format::Json,
+        JsonFormat::Pretty => Format::Pretty,
     };
     let resolved = resolve_at(cache, query, parsed.ok_or_else(wrong)?, format);
     print(&resolved.map_err(|error| directory_error(cache, error))?)?;
@@ -142,7 +145,7 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, CommandError> {
         let (version, count) = (&inspection.cache_version, inspection.document_count);
         print(&format!("The cache is valid: all hashes match. Documents: {count}, version: {version}\n"))?;
     } else {
-        let lines: String = problems.iter().flat_map(|problem| [printable::line(problem), "\n".into()]).collect();
+        let lines: String = problems.iter().flat_map(|problem| [terminal::line(problem), "\n".into()]).collect();
         print(&lines)?;
     }
     if valid {

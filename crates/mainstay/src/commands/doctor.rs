@@ -1,7 +1,6 @@
-//! `mainstay doctor`: what works here, and what to do about what does not.
+//! `mainstay doctor`: checks each part of the setup, and says how to fix what does not work.
 
 use std::fmt::Write as _;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -9,16 +8,16 @@ use mainstay_auth::AuthSettings;
 use mainstay_core::CacheFailure;
 use mainstay_tools::context::count_caches_at;
 
-use super::say;
-use crate::house::{open_engine, open_store, open_workspace};
+use super::terminal::{exit_code, print_line};
+use crate::wiring::{open_engine, open_store, open_workspace};
 use crate::{Config, MoreFamilies};
 
-/// What one look found.
+/// The result of one check.
 enum Finding {
     Good(String),
-    /// Works, but somebody should know.
+    /// Works, but the operator should know.
     Note(String),
-    /// Does not work: what, and what to do.
+    /// Does not work: what, and how to fix it.
     Bad {
         what: String,
         remedy: String,
@@ -27,10 +26,10 @@ enum Finding {
 
 use Finding::{Bad, Good, Note};
 
-pub(crate) async fn run(config: &Config, file: Option<&Path>, more: MoreFamilies) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let mut findings = vec![
         ("program", program()),
-        ("configuration", configuration(file)),
+        ("configuration", configuration(config)),
         ("workspace", workspace(config)),
         ("store", store(config).await),
         ("audit", audit(config).await),
@@ -44,19 +43,19 @@ pub(crate) async fn run(config: &Config, file: Option<&Path>, more: MoreFamilies
     }
     findings.extend(sandbox(config).await);
     let mut report = String::new();
-    let mut broken = 0;
+    let mut healthy = true;
     for (name, finding) in &findings {
         match finding {
             Good(text) => writeln!(report, "ok    {name:15} {text}")?,
             Note(text) => writeln!(report, "note  {name:15} {text}")?,
             Bad { what, remedy } => {
-                broken += 1;
+                healthy = false;
                 writeln!(report, "BAD   {name:15} {what}\n{:22}{remedy}", "")?;
             }
         }
     }
-    say(report.trim_end());
-    Ok(if broken == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    print_line(report.trim_end());
+    Ok(exit_code(healthy))
 }
 
 fn bad(what: impl std::fmt::Display, remedy: &str) -> Finding {
@@ -67,22 +66,22 @@ fn program() -> Finding {
     Good(format!("mainstay {} on {} {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS, std::env::consts::ARCH))
 }
 
-fn configuration(file: Option<&Path>) -> Finding {
-    match file {
-        Some(file) => Good(format!("{} is read", file.display())),
-        None => Good("no file; the defaults are in force".into()),
+fn configuration(config: &Config) -> Finding {
+    match &config.file {
+        Some(file) => Good(format!("read from {}", file.display())),
+        None => Good("no file; defaults are used".into()),
     }
 }
 
 fn workspace(config: &Config) -> Finding {
     let directory = match config.workspace() {
         Ok(directory) => directory,
-        Err(error) => return bad(format_args!("{error:#}"), "Give an existing directory with --workspace."),
+        Err(error) => return bad(format_args!("{error:#}"), "Set --workspace to an existing directory."),
     };
     match std::fs::read_dir(&directory) {
         Err(error) => bad(
             format_args!("{} cannot be read: {error}", directory.display()),
-            "Give the user who runs mainstay access to it.",
+            "Give the user who runs mainstay read access.",
         ),
         Ok(_) if std::fs::metadata(&directory).is_ok_and(|facts| facts.permissions().readonly()) => {
             Note(format!("{} is read-only", directory.display()))
@@ -92,17 +91,17 @@ fn workspace(config: &Config) -> Finding {
 }
 
 async fn store(config: &Config) -> Finding {
-    let begun = Instant::now();
+    let started = Instant::now();
     match open_store(config).await {
         Err(error) => bad(
             format_args!("{error:#}"),
-            "Check --store and --data-dir: the directory must be writable, the server reachable.",
+            "Check --store and --data-dir: the directory must be writable, or the database server reachable.",
         ),
         Ok(store) => {
             let engine = store.engine();
             let finding = match store.ping().await {
-                Ok(()) => Good(format!("{engine} opens and answers ({} ms)", begun.elapsed().as_millis())),
-                Err(error) => bad(error, "The store opens but does not answer; look at its disk or its server."),
+                Ok(()) => Good(format!("{engine} opens and answers ({} ms)", started.elapsed().as_millis())),
+                Err(error) => bad(error, "The store opens but does not answer; check its disk or its server."),
             };
             let _ = store.close().await;
             finding
@@ -111,14 +110,13 @@ async fn store(config: &Config) -> Finding {
 }
 
 async fn audit(config: &Config) -> Finding {
-    let Ok(store) = open_store(config).await else { return Note("not looked at: the store does not open".into()) };
+    let Ok(store) = open_store(config).await else { return Note("not checked: the store does not open".into()) };
     let finding = match store.audit().verify().await {
-        Ok(verdict) if verdict.fault.is_none() => Good(format!("whole: {} rows", verdict.rows)),
-        Ok(_) => bad(
-            "the chain is broken",
-            "Run `mainstay audit verify` to see where; keep a copy of the store before anything else.",
-        ),
-        Err(error) => bad(error, "The audit cannot be read; look at the store."),
+        Ok(verdict) if verdict.fault.is_none() => Good(format!("intact: {} rows", verdict.rows)),
+        Ok(_) => {
+            bad("the hash chain is broken", "Copy the store first, then run `mainstay audit verify` to see where.")
+        }
+        Err(error) => bad(error, "The audit cannot be read; check the store."),
     };
     let _ = store.close().await;
     finding
@@ -138,18 +136,18 @@ async fn tools(config: &Config, more: MoreFamilies) -> Finding {
 fn caches(config: &Config) -> Finding {
     let directory = match config.cache_root() {
         Ok(directory) => directory,
-        Err(error) => return bad(format_args!("{error:#}"), "Say where caches are with --cache-root."),
+        Err(error) => return bad(format_args!("{error:#}"), "Set --cache-root to the directory of the caches."),
     };
     let shown = directory.display();
     match count_caches_at(&directory) {
         Ok(1) => Good(format!("1 in {shown}")),
         Ok(count) => Good(format!("{count} in {shown}")),
         Err(error) if CacheFailure::of(&error) == CacheFailure::CacheMissing => Note(format!(
-            "{shown} is not there or is no directory; `mainstay context build --cache` makes the first cache in it"
+            "{shown} does not exist or is not a directory; `mainstay context build --cache` creates the first cache in it"
         )),
         Err(error) => bad(
             format_args!("{shown} cannot be read: {}", error.detail.as_deref().unwrap_or(&error.public)),
-            "Give the user who runs mainstay access to it, or name another directory with --cache-root.",
+            "Give the user who runs mainstay read access, or set --cache-root to another directory.",
         ),
     }
 }
@@ -158,7 +156,7 @@ async fn listener(address: std::net::SocketAddr, setting: &str) -> Finding {
     match tokio::net::TcpListener::bind(address).await {
         Ok(_) => Good(format!("{address} is free")),
         Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            Note(format!("{address} is in use; if that is not this server, choose another with {setting}"))
+            Note(format!("{address} is in use; if not by this server, choose another address with {setting}"))
         }
         Err(error) => {
             bad(format_args!("{address}: {error}"), &format!("Choose an address of this machine with {setting}."))
@@ -166,7 +164,7 @@ async fn listener(address: std::net::SocketAddr, setting: &str) -> Finding {
     }
 }
 
-/// What commands are held by on this machine. What is missing is bad only if commands are refused for it.
+/// The protections of the sandbox on this machine. A missing one is an error only if commands do not run without it.
 async fn sandbox(config: &Config) -> Vec<(&'static str, Finding)> {
     let Ok(workspace) = open_workspace(config) else { return Vec::new() };
     let found = mainstay_sandbox::exec::diagnose(&workspace, &config.exec).await;
@@ -183,14 +181,12 @@ fn authentication(config: &Config) -> Finding {
         None if config.server.listen.ip().is_loopback() => {
             Good("off: only programs on this machine can connect".into())
         }
-        None => bad("off, on an address others can reach", "Set [server.auth], or listen on 127.0.0.1."),
+        None => bad("off, on an address that others can reach", "Set [server.auth], or listen on 127.0.0.1."),
         Some(AuthSettings::External(auth)) if !auth.keys.exists() => bad(
-            format_args!("the key file {} is not there", auth.keys.display()),
+            format_args!("the key file {} does not exist", auth.keys.display()),
             "Put the issuer's JWK set or public key there.",
         ),
         Some(AuthSettings::External(auth)) => Good(format!("tokens of {}", auth.issuer)),
-        Some(AuthSettings::Local(_)) => {
-            Good("tokens of this server; `mainstay client list` shows who gets them".into())
-        }
+        Some(AuthSettings::Local(_)) => Good("tokens of this server; `mainstay client list` prints the clients".into()),
     }
 }

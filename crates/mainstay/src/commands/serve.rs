@@ -1,4 +1,4 @@
-//! `mainstay serve` and `mainstay stdio`.
+//! `mainstay serve` and `mainstay stdio`: run the server until it is stopped.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 
 use crate::cli::Dialect;
-use crate::house::{about, keep_house, open_engine, stop_signal};
+use crate::wiring::{about, open_engine, spawn_background_tasks, stop_signal};
 use crate::{Config, MoreFamilies};
 
 pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
     let bound = mainstay_server::bind(&engine, &about(config)?, &config.server).await?;
-    keep_house(&engine);
+    spawn_background_tasks(&engine);
     let auth = if config.server.auth.is_some() {
         "with access tokens"
     } else {
@@ -23,7 +23,7 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
     };
     tracing::info!("listening on http://{}/mcp {auth}", bound.address());
     if let Some(address) = bound.mira_address() {
-        tracing::info!("speaking mira on http://{address}/ too");
+        tracing::info!("listening on http://{address}/ for the dialect mira");
     }
     bound.serve(stop).await;
     finish(&engine).await;
@@ -32,30 +32,36 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
 
 pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
     match dialect {
-        Dialect::Mcp => speak(config, more, mainstay_server::Dialect::Mcp).await,
-        Dialect::Mira => speak(config, more, mainstay_server::Dialect::Mira).await,
+        Dialect::Mcp => serve_stdio(config, more, mainstay_server::Dialect::Mcp).await,
+        Dialect::Mira => serve_stdio(config, more, mainstay_server::Dialect::Mira).await,
         Dialect::Context => {
             let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
-            speak(&context_alone(config)?, more, mainstay_server::Dialect::Context { tool_timeout }).await
+            serve_stdio(&context_only(config)?, more, mainstay_server::Dialect::Context { tool_timeout }).await
         }
     }
 }
 
-async fn speak(config: &Config, more: MoreFamilies, dialect: mainstay_server::Dialect) -> anyhow::Result<ExitCode> {
+async fn serve_stdio(
+    config: &Config,
+    more: MoreFamilies,
+    dialect: mainstay_server::Dialect,
+) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
-    keep_house(&engine);
+    spawn_background_tasks(&engine);
     mainstay_server::serve_stdio(&engine, &about(config)?, dialect, config.server.message_bytes, stop).await?;
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// As the dialect `context` starts the house: with its own tools and no others. What is set about the others does not
-/// concern it, and must not keep it from starting.
-fn context_alone(config: &Config) -> anyhow::Result<Config> {
-    config.context.cache_root.as_ref().context(
-        "it is not known where the caches are; set CONTEXT_CACHE_ROOT, or --cache-root, to the directory that holds them",
-    )?;
+/// The configuration for the dialect `context`, which has its own tools and no others. Settings of other tools are
+/// removed, because an invalid one would keep the server from starting.
+fn context_only(config: &Config) -> anyhow::Result<Config> {
+    config
+        .context
+        .cache_root
+        .as_ref()
+        .context("the directory of the caches is not set; set CONTEXT_CACHE_ROOT or --cache-root to it")?;
     let mut config = config.clone();
     config.tools = vec!["context".to_owned()];
     (config.workspace, config.files, config.exec) = (None, FilesSettings::default(), ExecSettings::default());
@@ -63,7 +69,7 @@ fn context_alone(config: &Config) -> anyhow::Result<Config> {
     config.disabled_tools.retain(|name| own(name));
     config.engine.rate.per_tool.retain(|name, _| own(name));
     config.engine.consent.required_for_tools.retain(|name| own(name));
-    // The contract's own limit is the one that counts.
+    // Contract 002 has its own time limit, so the engine's must not be shorter.
     for limit in [&mut config.engine.deadline_seconds, &mut config.engine.long_deadline_seconds] {
         *limit = (*limit).max(config.context.tool_timeout_secs);
     }
@@ -72,7 +78,7 @@ fn context_alone(config: &Config) -> anyhow::Result<Config> {
 
 async fn finish(engine: &mainstay_engine::Engine) {
     if !engine.shut_down().await {
-        tracing::warn!("some calls did not finish in time and were cut off");
+        tracing::warn!("some calls did not finish within drain_seconds and were cancelled");
     }
 }
 
@@ -81,31 +87,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_context_server_has_its_own_tools_and_what_is_set_about_them() {
+    fn the_context_server_keeps_its_own_tools_and_their_settings() {
         let text = "tools = [\"files\"]\nworkspace = \"/no/such\"\n\
             disabled_tools = [\"exec/run\", \"context.resolve\", \"contexts_x\"]\n\
             [context]\ncache_root = \"c\"\ntool_timeout_secs = 300\n\
             [engine.consent]\nrequired_for_tools = [\"files_write\", \"context_list_caches\"]\n\
             [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n\
             [files]\nroots = [{path = \"/no/such\"}]\n[exec]\nsandbox = \"off\"\n";
-        let alone = context_alone(&toml::from_str(text).unwrap()).unwrap();
-        assert!(alone.caches_alone());
+        let only = context_only(&toml::from_str(text).unwrap()).unwrap();
+        assert!(only.serves_caches_only());
         assert_eq!(
-            (&alone.workspace, &alone.files, &alone.exec),
+            (&only.workspace, &only.files, &only.exec),
             (&None, &FilesSettings::default(), &ExecSettings::default())
         );
-        assert_eq!(
-            (alone.tools, alone.disabled_tools),
-            (vec!["context".to_owned()], vec!["context.resolve".to_owned()])
-        );
-        assert_eq!(alone.engine.consent.required_for_tools, ["context_list_caches"]);
-        assert_eq!(alone.engine.rate.per_tool.keys().collect::<Vec<_>>(), ["context/resolve"]);
-        assert_eq!(alone.engine.deadline_seconds, 300);
+        assert_eq!((only.tools, only.disabled_tools), (vec!["context".to_owned()], vec!["context.resolve".to_owned()]));
+        assert_eq!(only.engine.consent.required_for_tools, ["context_list_caches"]);
+        assert_eq!(only.engine.rate.per_tool.keys().collect::<Vec<_>>(), ["context/resolve"]);
+        assert_eq!(only.engine.deadline_seconds, 300);
     }
 
     #[test]
-    fn without_a_cache_root_the_context_server_does_not_start() {
-        let error = context_alone(&Config::default()).unwrap_err().to_string();
+    fn the_context_server_does_not_start_without_a_cache_root() {
+        let error = context_only(&Config::default()).unwrap_err().to_string();
         assert!(error.contains("CONTEXT_CACHE_ROOT") && error.contains("--cache-root"), "{error}");
     }
 }

@@ -1,12 +1,12 @@
-//! `mainstay tools`: the list, from the same table that is served.
+//! `mainstay tools`: prints the registry that the server serves.
 
 use std::process::ExitCode;
 
 use mainstay_core::ToolInfo;
 use serde_json::{Value, json};
 
-use super::say;
-use crate::house::open_engine;
+use super::terminal::print_line;
+use crate::wiring::open_engine;
 use crate::{Config, MoreFamilies};
 
 pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -14,20 +14,20 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> a
     let registry = engine.registry();
     if as_json {
         let all: Vec<Value> = registry.all_tools().map(|tool| describe(tool, registry.is_enabled(tool))).collect();
-        say(serde_json::to_string_pretty(&all)?);
+        print_line(serde_json::to_string_pretty(&all)?);
     } else {
         let width = registry.all_tools().map(|tool| tool.listed.len()).max().unwrap_or(0);
         for tool in registry.all_tools() {
             let first = first_sentence(&tool.description);
-            let does = if registry.is_enabled(tool) { tool.effect.as_str() } else { "disabled" };
-            say(format_args!("{:width$}  {does:8}  {first}", tool.listed));
+            let effect = if registry.is_enabled(tool) { tool.effect.as_str() } else { "disabled" };
+            print_line(format_args!("{:width$}  {effect:8}  {first}", tool.listed));
         }
     }
     engine.shut_down().await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// As much of a description as a line of a list has room for.
+/// The first sentence of a description, for lists with one line per tool.
 pub(super) fn first_sentence(description: &str) -> &str {
     description.lines().next().unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().trim()
 }

@@ -75,7 +75,7 @@ fn a_tool_is_called_with_pairs_with_json_and_from_standard_input() {
         assert_eq!(code, 0, "{args:?} {error}");
         assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["text"], text, "{args:?}");
     }
-    assert!(ok(data.path(), &["audit", "verify"]).starts_with("whole: 4 rows"));
+    assert!(ok(data.path(), &["audit", "verify"]).starts_with("intact: 4 rows"));
 }
 
 #[test]

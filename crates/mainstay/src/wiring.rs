@@ -1,4 +1,4 @@
-//! How the parts are put together.
+//! Builds the parts from the configuration and connects them: store, workspace, tool families, engine, background tasks.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -17,16 +17,17 @@ use crate::{Config, MoreFamilies};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Opens the store, and creates the data directory if the store is in it.
 pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
     if config.store.is_none() {
         make_private_dir(&config.data_dir()?)?;
     }
-    let named = config.redacted().store_url()?;
+    let shown = config.redacted().store_url()?;
     let opened = Store::open(&config.store_url()?, StoreOptions::default()).await;
-    opened.with_context(|| format!("the store {named} cannot be used; see --store and --data-dir"))
+    opened.with_context(|| format!("cannot open the store {shown}; check --store and --data-dir"))
 }
 
-/// The data directory holds the audit and keys: nobody else's business.
+/// Creates a directory that only this user can read: the data directory contains the audit and signing keys.
 fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -35,8 +36,7 @@ fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     builder.create(directory).with_context(|| format!("cannot create the data directory {}", directory.display()))
 }
 
-/// The workspace and its roots. The server's own files are never among what callers reach: neither its data, nor the
-/// file that says what is allowed.
+/// Opens the workspace and its roots. Callers can reach neither the data directory nor the configuration file.
 pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
     let data = config.data_dir()?;
     make_private_dir(&data)?;
@@ -45,39 +45,41 @@ pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
     if let Some(file) = config.file.as_deref().and_then(|file| std::fs::canonicalize(file).ok()) {
         let roots = files.roots.iter().filter_map(|root| std::fs::canonicalize(&root.path).ok());
         let within = std::iter::once(primary.clone()).chain(roots).any(|root| file.starts_with(root));
-        // A file that an agent may change must not be the one that says what it may do.
+        // An agent that could change the configuration file could grant itself permissions.
         let name = file.file_name().and_then(|name| name.to_str()).filter(|_| within);
         files.protect.extend(name.map(str::to_owned));
     }
     let workspace = Workspace::open(&primary, &files)?.with_closed_dir(&data)?;
-    keep_store_apart(config, &workspace)?;
+    check_store_is_unreachable(config, &workspace)?;
     Ok(workspace.with_journal(&data.join("journal"))?)
 }
 
-/// Whoever can change the store can approve, and make tokens. In the data directory it is closed; elsewhere nothing hides
-/// it.
-fn keep_store_apart(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
+/// Refuses a SQLite file that tools or commands could open: whoever can change it can approve calls and create tokens. The
+/// data directory is closed to them; nothing protects a file elsewhere.
+fn check_store_is_unreachable(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
     let Some(file) = mainstay_store::sqlite_file(&config.store_url()?) else { return Ok(()) };
     let commands =
         (config.tools.is_empty() || config.tools.iter().any(|family| family == "exec")).then_some(&config.exec);
     let Some(place) = workspace.exposure(&file, commands)? else { return Ok(()) };
     anyhow::bail!(
-        "the store {} lies in {}, where callers or commands could read and change it. Leave --store (the setting `store`) out to keep it in the data directory, or name a file that is neither in a root nor in what commands may reach",
+        "the store {} is in {}, where callers or commands could read and change it. Remove --store (the setting `store`) to keep it in the data directory, or choose a file outside of all roots and of the directories that commands can access",
         file.display(),
         place.display()
     )
 }
 
-/// Stands in for the workspace where nothing works on one: then what is wrong with the user's must not matter.
-fn nothing_to_work_on(config: &Config) -> anyhow::Result<Workspace> {
+/// An empty directory in place of the workspace, for a server whose tools use none: a broken workspace setting must not
+/// keep it from starting.
+fn empty_workspace(config: &Config) -> anyhow::Result<Workspace> {
     let directory = config.data_dir()?.join("empty");
     make_private_dir(&directory)?;
     Ok(Workspace::open_read_only(&directory)?)
 }
 
+/// Builds the engine with all configured tools, and starts the watcher of resources.
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
     mainstay_sandbox::raise_open_files();
-    let workspace = if config.caches_alone() { nothing_to_work_on(config)? } else { open_workspace(config)? };
+    let workspace = if config.serves_caches_only() { empty_workspace(config)? } else { open_workspace(config)? };
     let store = open_store(config).await?;
     if config.context.cache_root.is_none() {
         make_private_dir(&config.cache_root()?)?;
@@ -107,23 +109,25 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     Ok(engine)
 }
 
-/// A command that can reach this server could approve what it was started for: then a request without a token does not.
+/// The engine's settings. If commands can reach this server's port, requests without a token must not approve calls: a
+/// command could approve the call that started it.
 fn engine_settings(config: &Config) -> EngineSettings {
     let mut settings = config.engine.clone();
-    let reached = config.exec.network == Network::On || config.exec.sandbox == SandboxMode::Off;
-    settings.consent.without_token &= !reached;
+    let reachable = config.exec.network == Network::On || config.exec.sandbox == SandboxMode::Off;
+    settings.consent.without_token &= !reachable;
     settings
 }
 
+/// What the server tells clients about itself.
 pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
-    let served = if config.caches_alone() {
+    let serves = if config.serves_caches_only() {
         "context caches".to_owned()
     } else {
         format!("the workspace {}", config.workspace()?.display())
     };
     Ok(About {
         version: VERSION,
-        instructions: format!("Mainstay serves {served}. Every call is checked, limited and recorded."),
+        instructions: format!("Mainstay serves {serves}. Every call is checked, limited and recorded."),
         protected: Guard::new(&config.files.protect, &config.files.unprotect).names(),
     })
 }
@@ -143,26 +147,25 @@ pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
             if nth > 1 {
                 std::process::exit(130);
             }
-            tracing::info!("stopping; calls under way are given time to finish, a second signal ends them");
+            tracing::info!("stopping: waiting for running calls; a second signal exits at once");
             stopping.cancel();
         }
     });
     Ok(stop)
 }
 
-/// What goes on beside the calls for as long as the server runs: those who listen are told, and what has expired is
-/// forgotten.
-pub(crate) fn keep_house(engine: &Engine) {
+/// Starts the background tasks of a server: the event feed, and the removal of expired rows every ten minutes.
+pub(crate) fn spawn_background_tasks(engine: &Engine) {
     let engine = engine.clone();
-    let telling = engine.clone();
-    tokio::spawn(async move { telling.run_feed().await });
+    let feed = engine.clone();
+    tokio::spawn(async move { feed.run_feed().await });
     tokio::spawn(async move {
         let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
         every.tick().await;
         loop {
             every.tick().await;
             if let Err(error) = engine.sweep().await {
-                tracing::warn!(detail = error.detail, "what has expired could not be removed");
+                tracing::warn!(detail = error.detail, "cannot remove expired rows");
             }
         }
     });
