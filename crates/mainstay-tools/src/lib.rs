@@ -1,57 +1,35 @@
-//! The tool families. Each has a folder; each folder has a list; a tool is a file and one line of that list.
+//! The tool families, one folder each. A tool is a file in its family's folder and one line in the family's list.
+//!
+//! Families do not use each other: what they share is in the modules beside them.
 
 mod agents;
 pub mod context;
+mod defaults;
 mod exec;
 mod files;
 mod progress;
 mod server;
+mod setup;
 #[cfg(test)]
 mod testing;
 mod watch;
 
-use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
-
 use mainstay_core::{Error, Family, Result};
-use mainstay_sandbox::exec::ExecSettings;
-use mainstay_sandbox::{FilesSettings, Workspace};
-use mainstay_store::Store;
-use serde_json::Value;
 
 pub use agents::AgentsSettings;
 pub use context::ContextSettings;
+pub use setup::Setup;
 pub use watch::ResourceWatcher;
 
-/// What the families are built from.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    pub version: &'static str,
-    pub workspace: Workspace,
-    pub files: FilesSettings,
-    pub exec: ExecSettings,
-    pub agents: AgentsSettings,
-    pub context: ContextSettings,
-    /// Where context caches lie.
-    pub caches: PathBuf,
-    pub store: Store,
-    /// The description of the server's HTTP interface, once it is known.
-    pub openapi: Arc<OnceLock<Value>>,
-    /// Resources that are watched for changes. The program runs it once the families are built.
-    pub watcher: ResourceWatcher,
-    pub started: Instant,
-}
-
-/// Every family there is, in the order they are listed.
+/// The names of all families, in the order in which they are listed.
 pub const FAMILIES: [&str; 5] = ["agents", "context", "exec", "files", "server"];
 
-/// The families asked for, or all of them. A name that is none of ours is an error: a typing mistake must not turn
-/// into a server without tools.
+/// The wanted families; all of them if none is named. An unknown name is an error, because a typing mistake must not
+/// result in a server without tools.
 pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
     if let Some(unknown) = wanted.iter().find(|name| !FAMILIES.contains(&name.as_str())) {
         return Err(Error::invalid(format!(
-            "There is no tool family {unknown:?}; there are: {}.",
+            "There is no tool family {unknown:?}; available: {}.",
             FAMILIES.join(", ")
         )));
     }
@@ -63,11 +41,6 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         server::family(setup),
     ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())
-}
-
-/// The default of an argument that holds unless the caller says otherwise.
-fn yes() -> bool {
-    true
 }
 
 #[cfg(test)]
@@ -85,7 +58,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_tool_is_told_in_words_and_belongs_to_its_family() {
+    async fn every_tool_has_a_title_and_a_description_and_belongs_to_its_family() {
         for family in all().await {
             for tool in &family.tools {
                 let info = tool.info();
@@ -96,8 +69,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_family_that_is_not_there_is_refused_by_name() {
-        let refused = families(&testing::setup().await, &["fils".to_owned()]).err().unwrap();
-        assert!(refused.public.contains("fils") && refused.public.contains("server"));
+    async fn an_unknown_family_is_rejected_by_name() {
+        let error = families(&testing::setup().await, &["fils".to_owned()]).err().unwrap();
+        assert!(error.public.contains("fils") && error.public.contains("server"));
     }
 }

@@ -1,4 +1,8 @@
-//! Long work seen from outside: how far it is, and whether anybody still waits for it.
+//! Runs long work on blocking threads.
+//!
+//! The work gets a [`Progress`]: it counts what it has done there and asks it whether to stop. The async side reports
+//! the count to the client and cancels the work when the call is cancelled or dropped, so that no thread keeps working
+//! for a client that has gone.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,13 +11,18 @@ use std::time::Duration;
 
 use mainstay_core::{CancellationToken, Context, Error, Kind, Result};
 
-use crate::files::blocking;
+/// How often a client is told how far the work is.
+const REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The longest that work without a progress report may take.
+const MAX_UNREPORTED: Duration = Duration::from_secs(30);
+
+/// Counters and the cancellation of one piece of work, shared by all threads that do it.
 #[derive(Debug, Clone, Default)]
 pub struct Progress {
     cancel: CancellationToken,
     done: Arc<AtomicU64>,
-    /// Nothing as long as it is not known.
+    /// 0 as long as the total is not known.
     total: Arc<AtomicU64>,
 }
 
@@ -22,8 +31,9 @@ impl Progress {
         self.cancel.is_cancelled()
     }
 
+    /// Fails with [`Kind::Cancelled`] once the work is cancelled: for the `?` in a long loop.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.is_cancelled() { Err(Error::new(Kind::Cancelled, "The call was cancelled.")) } else { Ok(()) }
+        check_cancelled(&self.cancel)
     }
 
     #[cfg(test)]
@@ -39,28 +49,38 @@ impl Progress {
         self.total.store(total as u64, Ordering::Relaxed);
     }
 
-    /// How much is done, and of how much if that is known.
+    /// How much is done, and out of how much if that is known.
     pub fn so_far(&self) -> (u64, Option<u64>) {
         let total = self.total.load(Ordering::Relaxed);
         (self.done.load(Ordering::Relaxed), Some(total).filter(|total| *total > 0))
     }
 }
 
-/// Does long work where waiting hurts nobody, and tells the caller every second how far it is, counting in `unit`. It
-/// stops when the call is cancelled or nobody waits for it any more.
-pub(crate) async fn watched<T: Send + 'static>(
+/// Runs work that waits for the disk on a blocking thread: a thread of the async runtime would hold up other calls.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
+}
+
+/// Fails once the token is cancelled: for loops that have only the token of their call.
+pub(crate) fn check_cancelled(cancel: &CancellationToken) -> Result<()> {
+    if cancel.is_cancelled() { Err(Error::new(Kind::Cancelled, "The call was cancelled.")) } else { Ok(()) }
+}
+
+/// Runs long work on a blocking thread and reports its progress every second, counted in `unit`. The work is told to
+/// stop when the call is cancelled or its future is dropped.
+pub(crate) async fn run_with_progress<T: Send + 'static>(
     context: &Context,
     unit: &str,
     work: impl FnOnce(Progress) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let progress = Progress { cancel: context.cancel.child_token(), ..Progress::default() };
-    let _stops_with_this_call = progress.cancel.clone().drop_guard();
+    let _cancel_on_drop = progress.cancel.clone().drop_guard();
     let inner = progress.clone();
     let mut work = pin!(blocking(move || work(inner)));
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(Duration::from_secs(1)) => {
+            () = tokio::time::sleep(REPORT_INTERVAL) => {
                 let (done, total) = progress.so_far();
                 context.progress(number(done), total.map(number), format!("{done} {unit}")).await;
             }
@@ -68,18 +88,18 @@ pub(crate) async fn watched<T: Send + 'static>(
     }
 }
 
-/// Does work that nobody is told the progress of. It stops when nobody waits for it any more, or at last by itself.
-pub(crate) async fn unattended<T: Send + 'static>(
+/// Runs work that reports no progress, for at most 30 seconds. It is told to stop when its future is dropped.
+pub(crate) async fn run_with_timeout<T: Send + 'static>(
     work: impl FnOnce(Progress) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    const LONGEST: Duration = Duration::from_secs(30);
     let progress = Progress::default();
-    let _stops_with_this_call = progress.cancel.clone().drop_guard();
+    let _cancel_on_drop = progress.cancel.clone().drop_guard();
     let work = blocking(move || work(progress));
-    let late = |_| Error::new(Kind::TimedOut, "It took too long to look.");
-    tokio::time::timeout(LONGEST, work).await.map_err(late)?
+    let timed_out = |_| Error::new(Kind::TimedOut, "The request took too long.");
+    tokio::time::timeout(MAX_UNREPORTED, work).await.map_err(timed_out)?
 }
 
+/// A count as the protocol's floating-point progress; past 2^32 its exact value tells nobody anything.
 fn number(count: u64) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

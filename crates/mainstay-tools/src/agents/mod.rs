@@ -39,7 +39,7 @@ use mainstay_store::{Agents, Store};
 
 pub use settings::AgentsSettings;
 
-use crate::Setup;
+use crate::setup::Setup;
 
 /// What every tool of the family works on.
 #[derive(Debug, Clone)]

@@ -12,8 +12,8 @@ use mainstay_store::Store;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use crate::Setup;
-use crate::files::blocking;
+use crate::progress::blocking;
+use crate::setup::Setup;
 use crate::watch::ResourceWatcher;
 
 const FILE: &str = "file://";

@@ -7,7 +7,7 @@ use mainstay_core::{Clock as _, Context, Family, ManualClock, Registry, Result};
 use serde_json::{Value, json};
 
 use super::{AgentTools, family};
-use crate::Setup;
+use crate::setup::Setup;
 use crate::testing::setup_in;
 
 pub(crate) struct Team {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::cache::Inspection;
 use super::{ContextTools, DIALECT, with_json_text};
-use crate::progress::watched;
+use crate::progress::run_with_progress;
 
 pub(super) struct InspectCache(pub(super) ContextTools);
 
@@ -31,7 +31,8 @@ impl Tool for InspectCache {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Inspection>> {
         let caches = self.0.caches.clone();
-        let verification = watched(context, "documents read", move |progress| caches.verify(&args.cache, &progress));
+        let verification =
+            run_with_progress(context, "documents read", move |progress| caches.verify(&args.cache, &progress));
         with_json_text(verification.await?.inspection())
     }
 }

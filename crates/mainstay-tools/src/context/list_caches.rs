@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cache_root::ListedCache;
 use super::{ContextTools, DIALECT, with_json_text};
-use crate::progress::watched;
+use crate::progress::run_with_progress;
 
 pub(super) struct ListCaches(pub(super) ContextTools);
 
@@ -33,7 +33,7 @@ impl Tool for ListCaches {
 
     async fn call(&self, _args: Args, context: &Context) -> Result<Told<Output>> {
         let caches = self.0.caches.clone();
-        let listed = watched(context, "directories read", move |progress| caches.list(&progress));
+        let listed = run_with_progress(context, "directories read", move |progress| caches.list(&progress));
         with_json_text(Output { caches: listed.await? })
     }
 }

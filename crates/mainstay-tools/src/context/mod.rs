@@ -30,8 +30,8 @@ use serde::Serialize;
 use cache_root::CacheRoot;
 use watcher::DocumentWatcher;
 
-use crate::Setup;
 pub use crate::progress::Progress;
+use crate::setup::Setup;
 pub use build::{BuildReport, Plan};
 pub use cache::{Defect, Inspection, Verification};
 pub use command_line::{count_caches_at, resolve_at, verify_at};

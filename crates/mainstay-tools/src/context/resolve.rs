@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::query::Query;
 use super::{ContextTools, DIALECT};
-use crate::progress::watched;
+use crate::progress::run_with_progress;
 
 pub(super) struct Resolve(pub(super) ContextTools);
 
@@ -38,7 +38,7 @@ impl Tool for Resolve {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Reply> {
         let tools = self.0.clone();
-        let answer = watched(context, "documents read", move |progress| {
+        let answer = run_with_progress(context, "documents read", move |progress| {
             let query = Query { max_bytes: tools.max_reply_bytes, ..Query::new(&args.query, args.budget) };
             tools.caches.resolve(&args.cache, &query, &progress)
         });

@@ -10,7 +10,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_perc
 
 use super::cache_root::CacheRoot;
 use super::watcher::DocumentWatcher;
-use crate::progress::{Progress, unattended, watched};
+use crate::progress::{Progress, run_with_progress, run_with_timeout};
 
 const SCHEME: &str = "context://";
 const TEMPLATE: &str = "context://{cache}/{+document}";
@@ -83,7 +83,9 @@ impl Resources for DocumentResources {
 
     fn look(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
         let caches = self.caches.clone();
-        Box::pin(async move { unattended(move |progress| Ok(list(&caches, &progress))).await.unwrap_or_default() })
+        Box::pin(
+            async move { run_with_timeout(move |progress| Ok(list(&caches, &progress))).await.unwrap_or_default() },
+        )
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -104,7 +106,7 @@ impl Resources for DocumentResources {
         Box::pin(async move {
             let (cache, document) = parse_uri(uri).ok_or_else(|| not_found(uri))?;
             let (caches, watcher, requested) = (self.caches.clone(), self.watcher.clone(), uri.to_owned());
-            let content = watched(context, "documents read", move |progress| {
+            let content = run_with_progress(context, "documents read", move |progress| {
                 let content = caches.document(&cache, &document, &progress)?.ok_or_else(|| not_found(&requested))?;
                 watcher.add(&requested, &cache, &document, &content);
                 Ok(content)
@@ -138,7 +140,7 @@ impl Resources for DocumentResources {
                 values.retain(|value| value.starts_with(&typed));
                 Ok(values)
             };
-            unattended(complete).await.unwrap_or_default()
+            run_with_timeout(complete).await.unwrap_or_default()
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `exec_kill`: ends a session, or sends it a signal.
+//! `exec_kill`: sends a signal to a session.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,54 +6,42 @@ use std::time::Duration;
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use mainstay_sandbox::exec::Signal;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::sessions::Sessions;
+use super::sessions::registry::SessionRegistry;
+use super::sessions::session::ExitState;
 
-pub(crate) struct Kill(pub(crate) Arc<Sessions>);
+pub(crate) struct Kill(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The session, as exec_start named it.
+    /// Session id from exec_start.
     id: String,
-    /// What is sent to all its processes. Only kill cannot be ignored.
-    #[serde(default = "usual")]
+    /// Signal for all its processes. Only kill cannot be ignored.
+    #[serde(default = "default_signal")]
     signal: Signal,
 }
 
-fn usual() -> Signal {
+fn default_signal() -> Signal {
     Signal::Term
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Output {
-    /// Whether it still runs, a moment later.
-    pub(crate) running: bool,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) signal: Option<i32>,
 }
 
 impl Tool for Kill {
     const SPEC: Spec = Spec {
-        title: "Kill Session",
-        description: "Sends a signal to every process of a session: term asks it to end, int is Ctrl-C, hup says that \
-                      the terminal is gone, and kill ends it for certain. What it wrote can still be read for a while.",
+        title: "Kill session",
+        description: "Ends a session by sending a signal to all its processes: term asks it to end, int is Ctrl-C, hup \
+                      is a lost terminal, kill always ends it. Its output can still be read for ten minutes.",
         pace: Pace::Quick,
         tags: &["exec", "session"],
         ..Spec::new("exec", "kill", Effect::Executes)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = ExitState;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<ExitState> {
         let session = self.0.find(&args.id, &context.caller.principal)?;
-        // What cannot be ignored is waited for; of the rest it is only seen whether it worked at once.
+        // kill cannot be ignored, so its effect is waited for; the others may have none.
         let wait = if args.signal == Signal::Kill { Duration::from_secs(10) } else { Duration::from_millis(500) };
-        let ended = session.signal(args.signal, wait).await;
-        Ok(Output {
-            running: ended.is_none(),
-            exit_code: ended.map(|ending| ending.code),
-            signal: ended.and_then(|ending| ending.signal),
-        })
+        Ok(session.signal(args.signal, wait).await.into())
     }
 }

@@ -1,4 +1,4 @@
-//! `exec_list`: the caller's sessions.
+//! `exec_list`: lists the caller's sessions.
 
 use std::sync::Arc;
 
@@ -6,25 +6,26 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sessions::Sessions;
+use super::sessions::registry::SessionRegistry;
+use super::sessions::session::Session;
 
-pub(crate) struct List(pub(crate) Arc<Sessions>);
+pub(crate) struct List(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    pub(crate) sessions: Vec<Item>,
+    pub(crate) sessions: Vec<ListedSession>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Item {
+pub(crate) struct ListedSession {
     pub(crate) id: String,
     program: String,
     /// Milliseconds since 1970.
     started_ms: i64,
-    /// How many bytes it has written.
+    /// Bytes of output so far.
     written: u64,
     pub(crate) running: bool,
     exit_code: Option<i32>,
@@ -32,8 +33,8 @@ pub(crate) struct Item {
 
 impl Tool for List {
     const SPEC: Spec = Spec {
-        title: "List Sessions",
-        description: "Lists the sessions this caller has started, those that run and those that ended a short while ago.",
+        title: "List sessions",
+        description: "Lists your sessions: those that run and those that ended in the last ten minutes.",
         pace: Pace::Instant,
         tags: &["exec", "session"],
         ..Spec::new("exec", "list", Effect::Reads)
@@ -42,15 +43,15 @@ impl Tool for List {
     type Output = Output;
 
     async fn call(&self, _args: Args, context: &Context) -> Result<Output> {
-        let sessions = self.0.of(&context.caller.principal);
-        let item = |session: Arc<super::session::Session>| Item {
-            id: session.id.clone(),
-            program: session.program.clone(),
-            started_ms: session.started_ms,
-            written: session.written(),
+        let sessions = self.0.owned_by(&context.caller.principal);
+        let listed = |session: Arc<Session>| ListedSession {
+            id: session.info.id.clone(),
+            program: session.info.program.clone(),
+            started_ms: session.info.started_ms,
+            written: session.output_bytes(),
             running: session.ended().is_none(),
-            exit_code: session.ended().map(|ending| ending.code),
+            exit_code: session.ended().map(|status| status.code),
         };
-        Ok(Output { sessions: sessions.into_iter().map(item).collect() })
+        Ok(Output { sessions: sessions.into_iter().map(listed).collect() })
     }
 }

@@ -1,29 +1,30 @@
-//! Commands in the workspace: run to their end, or kept as sessions that are written to and read from.
+//! The family `exec`: runs commands in the sandbox, to their end or as sessions that callers write to and read from.
+//! One file per tool.
 
-mod asked;
 mod kill;
 mod list;
 mod read;
 mod resize;
-mod ring;
 mod run;
-mod session;
-mod sessions;
 mod start;
-#[cfg(test)]
-mod story;
 mod write;
+
+mod command_args;
+mod sessions;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-use mainstay_core::{Caller, Error, Family, Result, Scope};
+use mainstay_core::Family;
 use mainstay_sandbox::Workspace;
-use mainstay_sandbox::exec::{ExecSettings, Sandbox, Shell};
-use sessions::Sessions;
+use mainstay_sandbox::exec::{ExecSettings, Sandbox};
+use sessions::registry::SessionRegistry;
 
+/// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(workspace: &Workspace, settings: &ExecSettings) -> Family {
     let sandbox = Sandbox::new(workspace.clone(), settings.clone());
-    let sessions = Arc::new(Sessions::new(settings.sessions.clone()));
+    let sessions = Arc::new(SessionRegistry::new(settings.sessions.clone()));
     Family::new("exec")
         .tool(run::Run(sandbox.clone()))
         .tool(start::Start { sandbox, sessions: sessions.clone() })
@@ -32,40 +33,4 @@ pub(crate) fn family(workspace: &Workspace, settings: &ExecSettings) -> Family {
         .tool(resize::Resize(sessions.clone()))
         .tool(kill::Kill(sessions.clone()))
         .tool(list::List(sessions))
-}
-
-/// A command line is more than a command: whoever may write one may run everything the sandbox lets run.
-fn allow_shell(wanted: bool, setting: Shell, caller: &Caller) -> Result<()> {
-    let allowed = match setting {
-        Shell::Never => false,
-        Shell::Admins => caller.scopes.allows(Scope::Admin),
-        Shell::Everyone => true,
-    };
-    if !wanted || allowed {
-        return Ok(());
-    }
-    Err(Error::denied(match setting {
-        Shell::Never => "The operator does not allow shell: true (exec.shell); give the program and its args.",
-        Shell::Admins | Shell::Everyone => {
-            "shell: true needs the scope admin (exec.shell = \"admins\"); give the program and its args instead."
-        }
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use mainstay_core::Scopes;
-
-    use super::*;
-
-    #[test]
-    fn a_shell_needs_more_than_the_right_to_execute() {
-        let mut caller = Caller::local(None);
-        assert!(allow_shell(true, Shell::Admins, &caller).is_ok());
-        assert!(allow_shell(true, Shell::Never, &caller).is_err());
-        caller.scopes = Scopes::parse("read write execute");
-        assert!(allow_shell(true, Shell::Admins, &caller).is_err());
-        assert!(allow_shell(true, Shell::Everyone, &caller).is_ok());
-        assert!(allow_shell(false, Shell::Never, &caller).is_ok());
-    }
 }

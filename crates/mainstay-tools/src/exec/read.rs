@@ -1,4 +1,4 @@
-//! `exec_read`: what a session has written since a place in its output.
+//! `exec_read`: returns the output of a session from a position on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,50 +7,45 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sessions::Sessions;
+use super::sessions::registry::SessionRegistry;
+use super::sessions::session::ExitState;
 
-pub(crate) struct Read(pub(crate) Arc<Sessions>);
+pub(crate) struct Read(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The session, as exec_start named it.
+    /// Session id from exec_start.
     id: String,
-    /// Where to begin: 0, or the cursor of the read before.
+    /// Position to read from: 0, or the cursor of the previous read.
     #[serde(default)]
     cursor: u64,
-    /// Wait for so long if there is nothing new yet.
+    /// How long to wait if there is no new output yet.
     #[serde(default)]
     #[schemars(range(max = 60_000))]
     wait_ms: u64,
-    #[serde(default = "usual_bytes")]
+    #[serde(default = "crate::defaults::number::<usize, 65_536>")]
     #[schemars(range(min = 4, max = 1_048_576))]
     max_bytes: usize,
-}
-
-fn usual_bytes() -> usize {
-    65_536
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "it is the output of a command")]
 pub(crate) struct Output {
-    /// What is not UTF-8 is shown as U+FFFD.
+    /// Bytes that are not UTF-8 are shown as U+FFFD.
     pub(crate) output: String,
-    /// Where to go on.
+    /// Position to continue from.
     pub(crate) cursor: u64,
-    /// Bytes between the cursor that was given and the output, which are not kept any more.
+    /// Bytes after the given cursor that are not kept any more.
     pub(crate) dropped: u64,
-    pub(crate) running: bool,
-    /// How it ended: its own exit code, or 128 and the signal's number.
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) signal: Option<i32>,
+    #[serde(flatten)]
+    pub(crate) exit: ExitState,
 }
 
 impl Tool for Read {
     const SPEC: Spec = Spec {
-        title: "Read Session",
-        description: "Returns what a session has written since a cursor, and the cursor to go on from. With wait_ms it \
-                      waits for new output. It also tells whether the program still runs, and its exit code if not.",
+        title: "Read session output",
+        description: "Reads the output of a session from a cursor on. Returns the next cursor, whether the program still \
+                      runs, and its exit code. Set wait_ms to wait for new output.",
         pace: Pace::Quick,
         idempotent: false,
         tags: &["exec", "session"],
@@ -67,9 +62,7 @@ impl Tool for Read {
             output: String::from_utf8_lossy(&part.bytes).into_owned(),
             cursor: part.next,
             dropped: part.dropped,
-            running: ended.is_none(),
-            exit_code: ended.map(|ending| ending.code),
-            signal: ended.and_then(|ending| ending.signal),
+            exit: ended.into(),
         })
     }
 }

@@ -1,4 +1,4 @@
-//! `exec_resize`: the size of a session's terminal.
+//! `exec_resize`: sets the size of a session's terminal.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use mainstay_sandbox::exec::TerminalSize;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sessions::Sessions;
+use super::sessions::registry::SessionRegistry;
 
-pub(crate) struct Resize(pub(crate) Arc<Sessions>);
+pub(crate) struct Resize(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The session, as exec_start named it.
+    /// Session id from exec_start.
     id: String,
     #[schemars(range(min = 1, max = 1000))]
     rows: u16,
@@ -29,8 +29,8 @@ pub(crate) struct Output {
 
 impl Tool for Resize {
     const SPEC: Spec = Spec {
-        title: "Resize Session",
-        description: "Sets the size of a session's terminal, in rows and columns; its programs are told.",
+        title: "Resize terminal",
+        description: "Sets the size of a session's terminal in rows and columns and notifies its programs.",
         pace: Pace::Quick,
         idempotent: true,
         tags: &["exec", "session"],

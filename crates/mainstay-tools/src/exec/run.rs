@@ -1,4 +1,4 @@
-//! `exec_run`: a command, from its start to its end.
+//! `exec_run`: runs a command to its end.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -9,51 +9,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, interval_at};
 
-use super::asked::Asked;
+use super::command_args::CommandArgs;
 
 pub(crate) struct Run(pub(crate) Sandbox);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     #[serde(flatten)]
-    asked: Asked,
-    /// When to end it, with everything it has started.
-    #[serde(default = "minute")]
+    command: CommandArgs,
+    /// Time limit for the command and everything it starts.
+    #[serde(default = "crate::defaults::number::<u64, 60_000>")]
     #[schemars(range(min = 1000, max = 600_000))]
     timeout_ms: u64,
-    /// Text for its standard input; without it there is nothing to read.
+    /// Text for its standard input. Default: empty.
     #[serde(default)]
     stdin: Option<String>,
-    /// Send output as it appears, besides the result at the end.
+    /// Also send output as it appears.
     #[serde(default)]
     stream: bool,
 }
 
-fn minute() -> u64 {
-    60_000
-}
-
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The command's own; 128 and the signal's number if a signal ended it, 124 if its time was up.
+    /// Exit code; 128 plus the signal's number after a signal, 124 after a timeout.
     exit_code: i32,
-    /// What it wrote. If it was too much, the beginning and the end, and between them a line with the bytes left out.
+    /// Standard output. If it is too long, its beginning and end, with a line between them about what was omitted.
     stdout: String,
     stderr: String,
     duration_ms: u64,
     timed_out: bool,
-    /// Bytes of stdout that were left out.
+    /// Bytes of stdout that were omitted.
     stdout_omitted: u64,
     stderr_omitted: u64,
-    /// The signal that ended it.
+    /// Signal that ended it.
     signal: Option<i32>,
-    /// The protections that were in force.
+    /// Protections that were in force.
     sandbox: Protections,
 }
 
 impl Output {
-    /// What a terminal would show, and how it ended.
-    fn told(&self) -> String {
+    /// The reply for clients that read only text: what a terminal would show, and how the command ended.
+    fn text(&self) -> String {
         let mut text = self.stdout.clone();
         let line = |text: &mut String| {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -67,7 +63,7 @@ impl Output {
         }
         line(&mut text);
         let end = match (self.timed_out, self.signal) {
-            (true, _) => "its time was up".to_owned(),
+            (true, _) => "timed out".to_owned(),
             (false, Some(signal)) => format!("signal {signal}"),
             (false, None) => format!("exit code {}", self.exit_code),
         };
@@ -76,18 +72,18 @@ impl Output {
     }
 }
 
-/// What other tools of this kind say of a command whose time was up.
+/// The exit code of `timeout(1)` for a command that timed out.
 const TIMED_OUT: i32 = 124;
-/// How often somebody who waits is told that it goes on.
-const NOW_AND_THEN: Duration = Duration::from_secs(5);
+/// How often a progress notification says that the command still runs.
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(5);
 
 impl Tool for Run {
     const SPEC: Spec = Spec {
-        title: "Run Command",
-        description: "Runs a command in the workspace and returns its exit code and output. It runs in a sandbox: it \
-                      can change the workspace and a temporary directory of its own, has no network unless the \
-                      operator gave it some, and when it ends or its time is up everything it started is gone. Use \
-                      exec_start for what has to run on.",
+        title: "Run command",
+        description: "Runs a command in the workspace and returns its exit code and output. It runs in a sandbox: it can \
+                      change only the workspace and a temporary directory, and has no network unless the operator \
+                      allows it. All processes it started end with it. Use exec_start for a command that keeps \
+                      running.",
         pace: Pace::Long,
         tags: &["exec"],
         ..Spec::new("exec", "run", Effect::Executes)
@@ -96,7 +92,7 @@ impl Tool for Run {
     type Output = Told<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
-        let command = args.asked.command(self.0.settings().shell, &context.caller)?;
+        let command = args.command.command(self.0.settings().shell, &context.caller)?;
         let command = Command { piped: args.stdin.is_some(), ..command };
         let streaming = Streaming(context);
         let listener: Option<&dyn OutputListener> = if args.stream { Some(&streaming) } else { None };
@@ -114,14 +110,14 @@ impl Tool for Run {
             signal: finished.status.signal,
             sandbox: self.0.protections().await?,
         };
-        Ok(Told { text: value.told(), value })
+        Ok(Told { text: value.text(), value })
     }
 }
 
-/// Says now and then for how long it has been running.
+/// Reports from time to time for how long the command has been running.
 async fn with_progress<T>(running: impl Future<Output = T>, limit: Duration, context: &Context) -> T {
     let begun = Instant::now();
-    let mut ticks = interval_at(begun + NOW_AND_THEN, NOW_AND_THEN);
+    let mut ticks = interval_at(begun + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
     tokio::pin!(running);
     loop {
         tokio::select! {
@@ -161,7 +157,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
         let tool = Run(Sandbox::new(workspace, ExecSettings { output_bytes: 1000, ..Default::default() }));
-        tool.call(serde_json::from_value(args).unwrap(), &context).await.map(|told| told.value)
+        tool.call(serde_json::from_value(args).unwrap(), &context).await.map(|reply| reply.value)
     }
 
     #[tokio::test]
@@ -175,8 +171,8 @@ mod tests {
     #[tokio::test]
     async fn whoever_reads_only_text_sees_what_a_terminal_shows() {
         let out = run(json!({"command": "printf yes; echo no >&2; exit 3", "shell": true})).await.unwrap();
-        let told = out.told();
-        assert!(told.starts_with("yes\n[stderr]\nno\n[exit code 3 after "), "{told}");
+        let text = out.text();
+        assert!(text.starts_with("yes\n[stderr]\nno\n[exit code 3 after "), "{text}");
     }
 
     #[tokio::test]

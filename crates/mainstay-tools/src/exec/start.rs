@@ -1,4 +1,4 @@
-//! `exec_start`: begins a command that runs on.
+//! `exec_start`: starts a command that keeps running after the call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,56 +8,48 @@ use mainstay_sandbox::exec::{Command, Protections, Sandbox, TerminalSize};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::Asked;
-use super::session::{Session, Span};
-use super::sessions::Sessions;
+use super::command_args::CommandArgs;
+use super::sessions::registry::SessionRegistry;
+use super::sessions::session::{Session, SessionInfo, SessionLimits};
 
 pub(crate) struct Start {
     pub(crate) sandbox: Sandbox,
-    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) sessions: Arc<SessionRegistry>,
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     #[serde(flatten)]
-    asked: Asked,
-    /// Give it a terminal. Without one it has a pipe for its input, and its output and errors come as one stream.
-    #[serde(default = "crate::yes")]
+    command: CommandArgs,
+    /// Run in a terminal. Otherwise input is a pipe, and stdout and stderr are one stream.
+    #[serde(default = "crate::defaults::yes")]
     terminal: bool,
-    #[serde(default = "rows")]
+    #[serde(default = "crate::defaults::number::<u16, 24>")]
     #[schemars(range(min = 1, max = 1000))]
     rows: u16,
-    #[serde(default = "columns")]
+    #[serde(default = "crate::defaults::number::<u16, 80>")]
     #[schemars(range(min = 1, max = 1000))]
     columns: u16,
-    /// End it after so many seconds at the latest: seven days at most.
+    /// End the session after this many seconds; at most seven days.
     #[serde(default)]
     #[schemars(range(min = 1, max = 604_800))]
     lifetime_seconds: Option<u64>,
 }
 
-fn rows() -> u16 {
-    24
-}
-
-fn columns() -> u16 {
-    80
-}
-
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The session's name for the other exec tools. Only its starter can use it.
+    /// Session id for the other exec tools. Only the caller that started it can use it.
     pub(crate) id: String,
-    /// The protections that are in force.
+    /// Protections in force.
     sandbox: Protections,
 }
 
 impl Tool for Start {
     const SPEC: Spec = Spec {
-        title: "Start Session",
-        description: "Starts a command that runs on after the call, such as a development server or an interpreter, in \
-                      the same sandbox as exec_run. Read its output with exec_read, write to it with exec_write, end it \
-                      with exec_kill. Sessions end when nobody uses them for long, and when the server stops.",
+        title: "Start session",
+        description: "Starts a command that keeps running after the call, such as a development server or an \
+                      interpreter, in the same sandbox as exec_run. Use exec_read, exec_write and exec_kill with its \
+                      id. Sessions end when unused for long and when the server stops.",
         pace: Pace::Quick,
         tags: &["exec", "session"],
         ..Spec::new("exec", "start", Effect::Executes)
@@ -66,7 +58,7 @@ impl Tool for Start {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let command = args.asked.command(self.sandbox.settings().shell, &context.caller)?;
+        let command = args.command.command(self.sandbox.settings().shell, &context.caller)?;
         let owner = context.caller.principal.clone();
         self.sessions.make_room(&owner)?;
         let size = TerminalSize { rows: args.rows, columns: args.columns };
@@ -74,19 +66,19 @@ impl Tool for Start {
         let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;
         let settings = self.sessions.settings();
-        let span = Span {
+        let limits = SessionLimits {
+            buffer_bytes: settings.buffer_bytes,
             idle: Duration::from_secs(settings.idle_minutes.saturating_mul(60)),
             lifetime: args.lifetime_seconds.map(Duration::from_secs),
         };
-        let about = (secret_id(), owner, program, context.clock.now_ms());
-        let session = Session::begin(child, about, settings.buffer_bytes, span)?;
-        let id = session.id.clone();
-        self.sessions.add(session)?;
+        let id = secret_id();
+        let info = SessionInfo { id: id.clone(), owner, program, started_ms: context.clock.now_ms() };
+        self.sessions.add(Session::start(child, info, limits)?)?;
         Ok(Output { id, sandbox: self.sandbox.protections().await? })
     }
 }
 
-/// One random name has a little less than 128 random bits.
+/// An id that cannot be guessed: one `new_id` has slightly fewer than 128 random bits.
 fn secret_id() -> String {
     let mut id = new_id();
     id.push_str(&new_id()[..8]);

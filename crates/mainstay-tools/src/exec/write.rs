@@ -1,4 +1,4 @@
-//! `exec_write`: types into a session.
+//! `exec_write`: writes to the input of a session.
 
 use std::sync::Arc;
 
@@ -6,32 +6,32 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sessions::Sessions;
+use super::sessions::registry::SessionRegistry;
 
-pub(crate) struct Write(pub(crate) Arc<Sessions>);
+pub(crate) struct Write(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The session, as exec_start named it.
+    /// Session id from exec_start.
     id: String,
-    /// What to type. At a terminal a line ends with \n, and keys are control characters: \u0003 is Ctrl-C.
+    /// Text to write. In a terminal, end a line with \n; keys are control characters: \u0003 is Ctrl-C.
     #[serde(default)]
     text: String,
-    /// Nothing more will come: closes the pipe, or types Ctrl-D at a terminal.
+    /// End the input: closes the pipe, or sends Ctrl-D to a terminal.
     #[serde(default)]
     close: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Bytes that were taken. Fewer than the text has if the program does not read: write the rest later.
+    /// Bytes written. Fewer than the text has if the program does not read: write the rest later.
     pub(crate) written: usize,
 }
 
 impl Tool for Write {
     const SPEC: Spec = Spec {
-        title: "Write to Session",
-        description: "Writes text to the input of a session, as if it were typed. Read what comes of it with exec_read.",
+        title: "Write to session",
+        description: "Writes text to the input of a session, as if typed. Read the response with exec_read.",
         pace: Pace::Quick,
         tags: &["exec", "session"],
         ..Spec::new("exec", "write", Effect::Executes)

@@ -1,82 +1,88 @@
-//! `files_append`: more at the end of a file.
+//! `files_append`: adds content at the end of a file.
 
 use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
 use mainstay_sandbox::{Expect, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::asked::Asked;
-use super::content::{self, Encoding};
-use super::outcome::{Shown, What};
-use super::plan::{Meant, Now, Plan, WHOLE, missing, too_large};
+use super::file_tools::{ChangeArgs, FileTools};
+use super::planning::commit::DiffInReply;
+use super::planning::errors::{MAX_WHOLE_FILE, not_found, too_large};
+use super::planning::plan::{LinkHandling, NewState, Plan};
+use super::planning::report::ChangeKind;
+use super::text::encoding::{self, Encoding};
 
-/// Others may append to the same file at the same time; each time one of them is done.
+/// How often to plan again when another caller has changed the file meanwhile. Each time one of the callers succeeds, so
+/// this many can append to one file at the same time.
 const ATTEMPTS: usize = 100;
 
-pub(crate) struct Append(pub(crate) Desk);
+pub(crate) struct Append(pub(crate) FileTools);
 
 /// Adds content at the end of a file.
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// The file.
+    /// File, relative to the workspace.
     path: String,
-    /// What is added, as text and exactly as it is: no newline is added before or after it.
+    /// Text to append exactly as given: no newline is added.
     #[serde(default)]
     content: Option<String>,
-    /// What is added, as base64.
+    /// Bytes to append, as base64.
     #[serde(default)]
     content_base64: Option<String>,
-    /// Make the file if it is not there.
-    #[serde(default = "crate::yes")]
+    /// Create the file if it does not exist.
+    #[serde(default = "crate::defaults::yes")]
     create: bool,
-    /// Append only if this is the file's etag.
+    /// Append only if the file has this etag.
     #[serde(default)]
     etag: Option<String>,
 }
 
 impl Change {
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
-        let more = content::bytes(self.content, self.content_base64, Encoding::Utf8)?;
-        let at = plan.item("path", &self.path, Meant::Target)?;
+        let more = encoding::content_bytes(self.content, self.content_base64, Encoding::Utf8)?;
+        let at = plan.item("path", &self.path, LinkHandling::Follow)?;
         let there = plan.is_file("path", at)?;
         plan.check_etag(at, self.etag.as_deref())?;
         if !there {
-            return if self.create { plan.put(at, Now::Bytes(more)) } else { Err(missing(&plan.items[at].path)) };
+            return if self.create {
+                plan.set_state(at, NewState::Content(more))
+            } else {
+                Err(not_found(&plan.items[at].path))
+            };
         }
-        if !matches!(plan.items[at].now, Now::Untouched) {
+        if !matches!(plan.items[at].state, NewState::Untouched) {
             let before = plan.content(at)?;
-            let seen = etag_of(&before);
-            return plan.revise(at, [before, more].concat(), seen);
+            let etag = etag_of(&before);
+            return plan.set_content(at, [before, more].concat(), etag);
         }
         let item = &mut plan.items[at];
-        let to = item.place.current()?.ok_or_else(|| missing(&item.path))?;
-        if to.metadata().size > WHOLE {
+        let to = item.target.current()?.ok_or_else(|| not_found(&item.path))?;
+        if to.metadata().size > MAX_WHOLE_FILE {
             return Err(too_large(&item.path, to.metadata().size));
         }
         item.expect = Expect::Etag(to.etag()?);
-        plan.put(at, Now::Append { to, more })
+        plan.set_state(at, NewState::Append { to, more })
     }
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
     path: String,
-    /// Of the whole file, in bytes.
+    /// Size of the whole file in bytes.
     size: u64,
-    /// Tells this content apart; give it with the next change of the file.
+    /// Etag of the new content; pass it with the next change.
     #[serde(skip_serializing_if = "Option::is_none")]
     etag: Option<String>,
-    /// When the file was changed; ISO-8601.
+    /// Modification time, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtime: Option<String>,
-    /// The file is new.
+    /// The file was created.
     created: bool,
     /// Nothing was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
-    /// What would be changed, if this is a dry run.
+    /// Unified diff, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -84,34 +90,34 @@ pub(crate) struct Output {
 impl Tool for Append {
     const SPEC: Spec = Spec {
         title: "Append to file",
-        description: "Adds content at the end of a file, atomically, and creates the file if it is not there. Several \
-                      callers may append to one file at the same time and nothing is lost. For files of up to 64 MiB.",
+        description: "Appends content to a file, atomically, and creates the file if it does not exist. Concurrent \
+                      appends to one file are not lost. For files up to 64 MiB.",
         pace: Pace::Instant,
         dry_run: true,
         tags: &["fs"],
         ..Spec::new("files", "append", Effect::Writes)
     };
-    type Args = Asked<Change>;
+    type Args = ChangeArgs<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
+    async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
         let mut attempts = 1;
         let mut report = loop {
             let change = args.change.clone();
-            match self.0.change(context, args.dry_run, Shown::Not, |plan| change.plan(plan)).await {
+            match self.0.change(context, args.dry_run, DiffInReply::Never, |plan| change.plan(plan)).await {
                 Ok(((), report)) => break report,
-                // Who named an etag wants to know; everybody else wants it at the end, wherever that is by now.
+                // Without an etag the caller wants the content at the end, wherever the end is by now.
                 Err(error) if retries(&error, &args.change) && attempts < ATTEMPTS => attempts += 1,
                 Err(error) => return Err(error),
             }
         };
-        let changed = report.take_one()?;
+        let changed = report.take_only_entry()?;
         Ok(Output {
             path: changed.path,
             size: changed.size.unwrap_or(0),
             etag: changed.etag,
             mtime: changed.mtime,
-            created: changed.what == What::Created,
+            created: changed.what == ChangeKind::Created,
             dry_run: report.dry_run,
             diff: report.diff,
         })
@@ -127,39 +133,40 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::files::sample::Sample;
-    use crate::files::trial::{call, rehearsed};
+    use crate::files::testing::calls::{call, dry_run_then_call};
+    use crate::files::testing::workspace::SampleWorkspace;
 
-    async fn appended(sample: &Sample, args: Value) -> Result<Value> {
-        call(Append(sample.desk()), args).await
+    async fn appended(sample: &SampleWorkspace, args: Value) -> Result<Value> {
+        call(Append(sample.tools()), args).await
     }
 
-    fn content(sample: &Sample) -> Vec<u8> {
+    fn content(sample: &SampleWorkspace) -> Vec<u8> {
         std::fs::read(sample.path().join("x")).unwrap()
     }
 
     #[tokio::test]
     async fn content_is_added_exactly_as_it_is() {
-        let sample = Sample::with(&[("x", "a")]);
+        let sample = SampleWorkspace::with(&[("x", "a")]);
         let args = json!({"path": "x", "content_base64": "AP8="});
-        let (told, done) = rehearsed(&sample, || Append(sample.desk()), args).await;
+        let (preview, result) = dry_run_then_call(&sample, || Append(sample.tools()), args).await;
         assert_eq!(content(&sample), b"a\x00\xff");
-        assert_eq!((&told["size"], &done["size"], &done["created"]), (&json!(3), &json!(3), &json!(false)));
-        assert_eq!(done["etag"], etag_of(b"a\x00\xff"));
+        assert_eq!((&preview["size"], &result["size"], &result["created"]), (&json!(3), &json!(3), &json!(false)));
+        assert_eq!(result["etag"], etag_of(b"a\x00\xff"));
     }
 
     #[tokio::test]
     async fn a_file_is_made_unless_it_was_to_be_there() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         let error = appended(&sample, json!({"path": "x", "content": "a", "create": false})).await.unwrap_err();
         assert_eq!(error.kind, Kind::NotFound);
-        let (told, done) = rehearsed(&sample, || Append(sample.desk()), json!({"path": "x", "content": "a"})).await;
-        assert_eq!((&told["created"], &done["created"]), (&json!(true), &json!(true)));
+        let (preview, result) =
+            dry_run_then_call(&sample, || Append(sample.tools()), json!({"path": "x", "content": "a"})).await;
+        assert_eq!((&preview["created"], &result["created"]), (&json!(true), &json!(true)));
     }
 
     #[tokio::test]
     async fn the_etag_is_held_against_the_file() {
-        let sample = Sample::with(&[("x", "a")]);
+        let sample = SampleWorkspace::with(&[("x", "a")]);
         let error = appended(&sample, json!({"path": "x", "content": "b", "etag": "0"})).await.unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
         appended(&sample, json!({"path": "x", "content": "b", "etag": etag_of(b"a")})).await.unwrap();
@@ -168,23 +175,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_file_that_is_too_large_is_refused() {
-        let sample = Sample::with(&[("x", "")]);
-        std::fs::File::create(sample.path().join("x")).unwrap().set_len(WHOLE + 1).unwrap();
+        let sample = SampleWorkspace::with(&[("x", "")]);
+        std::fs::File::create(sample.path().join("x")).unwrap().set_len(MAX_WHOLE_FILE + 1).unwrap();
         let error = appended(&sample, json!({"path": "x", "content": "b"})).await.unwrap_err();
         assert_eq!(error.kind, Kind::TooLarge);
     }
 
     #[test]
     fn nothing_is_lost_when_many_append_at_once() {
-        let sample = Sample::with(&[("x", "")]);
+        let sample = SampleWorkspace::with(&[("x", "")]);
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
         let tasks: Vec<_> = (0..8)
             .map(|writer| {
-                let desk = sample.desk();
+                let tools = sample.tools();
                 runtime.spawn(async move {
                     for number in 0..25 {
                         let args = json!({"path": "x", "content": format!("{writer}.{number}\n")});
-                        call(Append(desk.clone()), args).await.unwrap();
+                        call(Append(tools.clone()), args).await.unwrap();
                     }
                 })
             })

@@ -1,22 +1,25 @@
-//! `files_change`: several changes at once, all of them or none.
+//! `files_change`: makes several changes in one transaction.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::outcome::{Report, Shown};
-use super::plan::{Plan, alive};
-use super::{Desk, append, copy, delete, edit, mkdir, rename, write};
+use super::file_tools::FileTools;
+use super::planning::commit::DiffInReply;
+use super::planning::plan::Plan;
+use super::planning::report::Report;
+use super::{append, copy, delete, edit, mkdir, move_path, write};
+use crate::progress::check_cancelled;
 
-pub(crate) struct Change(pub(crate) Desk);
+pub(crate) struct Change(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The changes, in this order: each sees the result of those before.
+    /// Changes, in order; each sees the result of those before.
     #[schemars(length(min = 1, max = 200))]
-    changes: Vec<Deed>,
-    /// Change nothing; return the unified diff of what would be changed.
+    changes: Vec<Operation>,
+    /// Change nothing; return what would change, with a unified diff.
     #[serde(default)]
     dry_run: bool,
 }
@@ -24,17 +27,17 @@ pub(crate) struct Args {
 /// One change; `op` says which.
 #[derive(Deserialize, JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
-enum Deed {
+enum Operation {
     Write(write::Change),
     Edit(edit::Change),
     Append(append::Change),
     Copy(copy::Change),
-    Move(rename::Change),
+    Move(move_path::Change),
     Delete(delete::Change),
     Mkdir(mkdir::Change),
 }
 
-impl Deed {
+impl Operation {
     fn plan(self, plan: &mut Plan) -> Result<()> {
         match self {
             Self::Write(change) => change.plan(plan),
@@ -51,9 +54,8 @@ impl Deed {
 impl Tool for Change {
     const SPEC: Spec = Spec {
         title: "Change several files",
-        description: "Makes several changes (write, edit, append, copy, move, delete, mkdir) in one atomic step: if one \
-                      of them cannot be made, none is. Later changes see the result of earlier ones. Use it for a \
-                      change that is only right as a whole.",
+        description: "Makes several changes (write, edit, append, copy, move, delete, mkdir) in one atomic step: all or \
+                      none. Later changes see the result of earlier ones. Use it for changes that belong together.",
         pace: Pace::Long,
         dry_run: true,
         weigh: Some(weigh),
@@ -64,24 +66,24 @@ impl Tool for Change {
     type Output = Report;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Report> {
-        let planning = |plan: &mut Plan| {
-            args.changes.into_iter().enumerate().try_for_each(|(number, deed)| {
-                alive(&plan.cancel)?;
-                deed.plan(plan).map_err(|error| numbered(error, number))
+        let planner = |plan: &mut Plan| {
+            args.changes.into_iter().enumerate().try_for_each(|(number, operation)| {
+                check_cancelled(&plan.cancel)?;
+                operation.plan(plan).map_err(|error| numbered(error, number))
             })
         };
-        let done = self.0.change(context, args.dry_run, Shown::IfSmall, planning);
+        let done = self.0.change(context, args.dry_run, DiffInReply::IfSmall, planner);
         done.await.map(|((), report)| report)
     }
 }
 
-/// Removing files among other changes takes what removing them alone takes.
+/// A call that removes files among other changes needs the same permission as files_delete.
 fn weigh(args: &Value) -> Effect {
-    let mut deeds = args["changes"].as_array().into_iter().flatten();
-    if deeds.any(|deed| deed["op"] == "delete") { Effect::Destroys } else { Effect::Writes }
+    let mut operations = args["changes"].as_array().into_iter().flatten();
+    if operations.any(|operation| operation["op"] == "delete") { Effect::Destroys } else { Effect::Writes }
 }
 
-/// Says which of the changes it was.
+/// Adds the number of the change to its error.
 fn numbered(mut error: Error, number: usize) -> Error {
     error.public = format!("changes/{number}: {}", error.public).into();
     error.rename_field(|field| format!("changes/{number}/{field}"));
@@ -94,18 +96,18 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::sample::{Sample, field};
-    use crate::files::trial::{self, call, rehearsed, snapshot};
+    use crate::files::testing::calls::{self, call, dry_run_then_call, snapshot};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
 
-    async fn change(sample: &Sample, changes: Value) -> Result<Value> {
-        call(Change(sample.desk()), json!({ "changes": changes })).await
+    async fn change(sample: &SampleWorkspace, changes: Value) -> Result<Value> {
+        call(Change(sample.tools()), json!({ "changes": changes })).await
     }
 
-    async fn refused(sample: &Sample, changes: Value) -> Error {
-        trial::refused(sample, Change, json!({ "changes": changes })).await
+    async fn expect_error(sample: &SampleWorkspace, changes: Value) -> Error {
+        calls::expect_error(sample, Change, json!({ "changes": changes })).await
     }
 
-    fn files(sample: &Sample) -> Vec<(String, String)> {
+    fn files(sample: &SampleWorkspace) -> Vec<(String, String)> {
         let files = snapshot(sample.path()).into_iter().filter(|(_, (kind, _))| *kind == 'f');
         files.map(|(path, (_, content))| (path, String::from_utf8(content).unwrap())).collect()
     }
@@ -116,7 +118,8 @@ mod tests {
 
     #[tokio::test]
     async fn every_kind_of_change_is_made_in_one_step() {
-        let sample = Sample::with(&[("e", "a\n"), ("p", "1"), ("c", "c"), ("m", "m"), ("d/x", ""), ("t/u", "u")]);
+        let sample =
+            SampleWorkspace::with(&[("e", "a\n"), ("p", "1"), ("c", "c"), ("m", "m"), ("d/x", ""), ("t/u", "u")]);
         let changes = json!([
             {"op": "write", "path": "w/new", "content": "w"},
             {"op": "edit", "path": "e", "edits": [{"old": "a", "new": "b"}]},
@@ -127,7 +130,8 @@ mod tests {
             {"op": "delete", "path": "d", "recursive": true},
             {"op": "mkdir", "path": "empty"}
         ]);
-        let (told, done) = rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        let (preview, result) =
+            dry_run_then_call(&sample, || Change(sample.tools()), json!({ "changes": changes })).await;
         let after = [
             ("c", "c"),
             ("c2", "c"),
@@ -140,13 +144,13 @@ mod tests {
         ];
         assert_eq!(files(&sample), expected(&after));
         assert!(sample.path().join("empty").is_dir() && !sample.path().join("d").exists());
-        assert_eq!(told["changes"].as_array().unwrap().len(), done["changes"].as_array().unwrap().len());
-        assert_eq!(done["directories"], json!(["w"]));
+        assert_eq!(preview["changes"].as_array().unwrap().len(), result["changes"].as_array().unwrap().len());
+        assert_eq!(result["directories"], json!(["w"]));
     }
 
     #[tokio::test]
     async fn a_later_change_sees_the_result_of_an_earlier_one() {
-        let sample = Sample::with(&[("x", "a\n"), ("y", "old")]);
+        let sample = SampleWorkspace::with(&[("x", "a\n"), ("y", "old")]);
         let changes = json!([
             {"op": "edit", "path": "x", "edits": [{"old": "a", "new": "b"}]},
             {"op": "edit", "path": "x", "edits": [{"old": "b", "new": "c"}]},
@@ -160,42 +164,42 @@ mod tests {
             {"op": "delete", "path": "y"},
             {"op": "write", "path": "y", "content": "new"}
         ]);
-        rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        dry_run_then_call(&sample, || Change(sample.tools()), json!({ "changes": changes })).await;
         let after = [("copy", "c\nd\n"), ("moved", "C\nd\n"), ("n/z", "2"), ("x", "anew"), ("y", "new")];
         assert_eq!(files(&sample), expected(&after));
     }
 
     #[tokio::test]
     async fn two_files_can_change_places() {
-        let sample = Sample::with(&[("x", "1"), ("y", "2")]);
+        let sample = SampleWorkspace::with(&[("x", "1"), ("y", "2")]);
         let changes = json!([
             {"op": "move", "from": "x", "to": "t"},
             {"op": "move", "from": "y", "to": "x"},
             {"op": "move", "from": "t", "to": "y"}
         ]);
-        rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        dry_run_then_call(&sample, || Change(sample.tools()), json!({ "changes": changes })).await;
         assert_eq!(files(&sample), expected(&[("x", "2"), ("y", "1")]));
     }
 
     #[tokio::test]
     async fn what_comes_and_goes_in_one_change_leaves_no_trace() {
-        let sample = Sample::with(&[("x", "1")]);
+        let sample = SampleWorkspace::with(&[("x", "1")]);
         let changes = json!([
             {"op": "write", "path": "t", "content": ""},
             {"op": "delete", "path": "t"},
             {"op": "move", "from": "x", "to": "y"},
             {"op": "move", "from": "y", "to": "z"}
         ]);
-        let (_, done) = rehearsed(&sample, || Change(sample.desk()), json!({ "changes": changes })).await;
+        let (_, result) = dry_run_then_call(&sample, || Change(sample.tools()), json!({ "changes": changes })).await;
         assert_eq!(files(&sample), expected(&[("z", "1")]));
-        assert_eq!(done["changes"].as_array().unwrap().len(), 1, "{done}");
-        assert_eq!(done["changes"][0]["from"], "x");
+        assert_eq!(result["changes"].as_array().unwrap().len(), 1, "{result}");
+        assert_eq!(result["changes"][0]["from"], "x");
     }
 
     #[tokio::test]
     async fn one_that_cannot_be_made_keeps_all_from_being_made() {
-        let sample = Sample::with(&[("x", "a")]);
-        let error = refused(
+        let sample = SampleWorkspace::with(&[("x", "a")]);
+        let error = expect_error(
             &sample,
             json!([
                 {"op": "write", "path": "n/new", "content": ""},
@@ -205,23 +209,24 @@ mod tests {
         .await;
         assert_eq!(field(&error), "changes/1/edits/0/old");
         let error =
-            refused(&sample, json!([{"op": "mkdir", "path": "n"}, {"op": "write", "path": "x", "content": ""}])).await;
+            expect_error(&sample, json!([{"op": "mkdir", "path": "n"}, {"op": "write", "path": "x", "content": ""}]))
+                .await;
         assert!(error.kind == Kind::Conflict && error.public.starts_with("changes/1: "), "{error}");
     }
 
     #[tokio::test]
     async fn a_file_changed_since_the_etag_keeps_all_from_being_made() {
-        let sample = Sample::with(&[("x", "a"), ("y", "b")]);
+        let sample = SampleWorkspace::with(&[("x", "a"), ("y", "b")]);
         let changes = json!([
             {"op": "write", "path": "y", "content": "c", "overwrite": true},
             {"op": "write", "path": "x", "content": "c", "etag": "0"}
         ]);
-        assert_eq!(refused(&sample, changes).await.kind, Kind::Conflict);
+        assert_eq!(expect_error(&sample, changes).await.kind, Kind::Conflict);
     }
 
     #[tokio::test]
     async fn directories_are_made_once_whoever_needs_them() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         let changes = json!([
             {"op": "mkdir", "path": "a"},
             {"op": "mkdir", "path": "a/b"},
@@ -234,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_changed_inside_a_directory_that_goes_or_moves() {
-        let sample = Sample::with(&[("d/x", "a")]);
+        let sample = SampleWorkspace::with(&[("d/x", "a")]);
         sample.link("d", "link");
         let write = |path: &str| json!({"op": "write", "path": path, "content": "b", "overwrite": true});
         for first in
@@ -245,24 +250,24 @@ mod tests {
                     continue;
                 }
                 let second = write(path);
-                let error = refused(&sample, json!([first, second])).await;
-                assert!(error.public.contains("make two changes"), "{path}: {error}");
-                refused(&sample, json!([second, first])).await;
+                let error = expect_error(&sample, json!([first, second])).await;
+                assert!(error.public.contains("use two calls"), "{path}: {error}");
+                expect_error(&sample, json!([second, first])).await;
             }
         }
     }
 
     #[tokio::test]
     async fn an_op_nobody_knows_and_a_field_too_many_are_refused() {
-        let sample = Sample::with(&[("x", "a")]);
-        refused(&sample, json!([{"op": "explode", "path": "x"}])).await;
-        refused(&sample, json!([{"op": "delete", "path": "x", "recursiv": true}])).await;
-        refused(&sample, json!([])).await;
+        let sample = SampleWorkspace::with(&[("x", "a")]);
+        expect_error(&sample, json!([{"op": "explode", "path": "x"}])).await;
+        expect_error(&sample, json!([{"op": "delete", "path": "x", "recursiv": true}])).await;
+        expect_error(&sample, json!([])).await;
     }
 
     #[tokio::test]
     async fn as_many_changes_as_are_allowed_can_be_made_at_once() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         let changes: Vec<Value> =
             (0..200).map(|n| json!({"op": "write", "path": format!("d{}/{n}", n % 9), "content": "x"})).collect();
         change(&sample, changes.into()).await.unwrap();

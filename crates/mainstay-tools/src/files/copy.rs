@@ -1,104 +1,92 @@
-//! `files_copy`: the same once more, elsewhere.
+//! `files_copy`: copies a file or a directory.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{Dir, EntryKind, WorkspacePath};
+use mainstay_sandbox::{EntryKind, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Desk;
-use super::asked::Asked;
-use super::outcome::{Report, Shown, resolved};
-use super::plan::{Meant, Now, Plan, beneath, in_field, inside, missing};
-use super::rename::free;
-use super::subtree::survey_to_copy;
+use super::file_tools::{ChangeArgs, FileTools};
+use super::planning::destination::{check_free, check_not_into_itself};
+use super::planning::errors::{inside_changed_tree, not_found, with_field};
+use super::planning::plan::{LinkHandling, NewState, Plan, is_within};
+use super::planning::report::Report;
+use super::planning::subtree::summarize_for_copy;
 
-pub(crate) struct Copy(pub(crate) Desk);
+pub(crate) struct Copy(pub(crate) FileTools);
 
-/// Copies a file, or a directory with all that is in it.
+/// Copies a file, or a directory with its contents.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// What is to be copied. Of a link, the file behind it.
-    from: String,
-    /// The whole path of the copy, not the directory it shall be in. Missing directories are made.
-    to: String,
-    /// Replace a file that has this path.
+    /// File or directory to copy. A link is followed.
+    pub(super) from: String,
+    /// Full path of the copy, not its parent directory. Missing directories are created.
+    pub(super) to: String,
+    /// Replace a file at the destination.
     #[serde(default)]
-    overwrite: bool,
+    pub(super) overwrite: bool,
 }
 
 impl Change {
-    pub(super) fn new(from: String, to: String) -> Self {
-        Self { from, to, overwrite: false }
-    }
-
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
-        let spot = plan.spot("from", &self.from)?;
-        plan.uncovered("from", spot.display())?;
-        let (now, mode) = source(plan, &spot, &self.to)?;
-        let at = plan.item("to", &self.to, Meant::Target)?;
-        if plan.items[at].path == spot.display() {
-            return Err(Error::field("to", format!("{} is already there.", spot.display())));
+        let location = plan.locate("from", &self.from)?;
+        plan.check_outside_changed_trees("from", location.display())?;
+        let (state, mode) = source(plan, &location, &self.to)?;
+        let at = plan.item("to", &self.to, LinkHandling::Follow)?;
+        if plan.items[at].path == location.display() {
+            return Err(Error::field("to", format!("{} cannot be copied onto itself.", location.display())));
         }
-        free(plan, at, spot.display(), &self.to, self.overwrite)?;
-        if matches!(now, Now::Tree(..)) && plan.kind(at).is_some_and(|kind| kind != EntryKind::Directory) {
-            return Err(Error::field("to", format!("{} is a file, and {} a directory.", self.to, spot.display())));
+        check_free(plan, at, location.display(), &self.to, self.overwrite)?;
+        if matches!(state, NewState::CopiedTree(..)) && plan.kind(at).is_some_and(|kind| kind != EntryKind::Directory) {
+            return Err(Error::field(
+                "to",
+                format!("{} is a file, but {} is a directory.", self.to, location.display()),
+            ));
         }
-        plan.put(at, now)?;
+        plan.set_state(at, state)?;
         plan.items[at].mode = mode;
         Ok(())
     }
 }
 
-/// What is to be copied, and the permissions of a file.
-fn source(plan: &Plan, spot: &WorkspacePath, to: &str) -> Result<(Now, Option<u32>)> {
-    if let Some(at) = plan.items.iter().position(|item| item.path == spot.display()) {
+/// The state of the copy, and the permission bits if it is a file.
+fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, Option<u32>)> {
+    if let Some(at) = plan.items.iter().position(|item| item.path == location.display()) {
         return if plan.is_file("from", at)? {
-            Ok((plan.copied(at)?, plan.mode(at)))
+            Ok((plan.copy_of(at)?, plan.mode(at)))
         } else {
-            Err(missing(spot.display()))
+            Err(not_found(location.display()))
         };
     }
-    if let Ok(directory) = spot.open_dir() {
-        if let Some(item) = plan.items.iter().find(|item| beneath(&item.path, spot.display())) {
-            return Err(inside("from", &item.path, spot.display()));
+    if let Ok(directory) = location.open_dir() {
+        if let Some(item) = plan.items.iter().find(|item| is_within(&item.path, location.display())) {
+            return Err(inside_changed_tree("from", &item.path, location.display()));
         }
-        outside(plan, &directory, to)?;
-        let survey = survey_to_copy(&directory, &plan.cancel)?;
-        return Ok((Now::Tree(directory, survey), None));
+        check_not_into_itself(plan, &directory, to)?;
+        let summary = summarize_for_copy(&directory, &plan.cancel)?;
+        return Ok((NewState::CopiedTree(directory, summary), None));
     }
-    let file = spot.open_file().map_err(|error| in_field(error, "from"))?;
+    let file = location.open_file().map_err(|error| with_field(error, "from"))?;
     let mode = file.metadata().mode & 0o777;
-    Ok((Now::Copy(file), Some(mode)))
-}
-
-/// A directory cannot be put into itself, whichever way the path leads there.
-pub(super) fn outside(plan: &Plan, directory: &Dir, to: &str) -> Result<()> {
-    let to = plan.spot("to", to)?;
-    if resolved(&plan.workspace, to.display())?.starts_with(directory.absolute()) {
-        let reason = format!("{} lies in {}, which cannot be put into itself.", to.display(), directory.display());
-        return Err(Error::field("to", reason));
-    }
-    Ok(())
+    Ok((NewState::CopyOf(file), Some(mode)))
 }
 
 impl Tool for Copy {
     const SPEC: Spec = Spec {
         title: "Copy",
-        description: "Copies a file, or a directory with all that is in it, byte for byte and atomically. A file that \
-                      has the new path is replaced only with overwrite=true, a directory never. Links in a directory \
-                      are left out and named in the reply.",
+        description: "Copies a file, or a directory with its contents, atomically. Replaces an existing file only with \
+                      overwrite=true, a directory never. Links inside a directory are skipped and listed in the \
+                      result.",
         pace: Pace::Long,
         dry_run: true,
         tags: &["fs"],
         ..Spec::new("files", "copy", Effect::Writes)
     };
-    type Args = Asked<Change>;
+    type Args = ChangeArgs<Change>;
     type Output = Report;
 
-    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Report> {
-        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
-        done.await.map(|((), report)| report)
+    async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Report> {
+        self.0.report(context, args, Change::plan).await
     }
 }
 
@@ -110,15 +98,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, call_as, refused, rehearsed, snapshot};
+    use crate::files::testing::calls::{call, call_as, dry_run_then_call, expect_error, snapshot};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
 
     #[tokio::test]
     async fn a_file_is_copied_byte_for_byte_with_its_mode() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         sample.write("x", b"\x00\xff");
         std::fs::set_permissions(sample.path().join("x"), std::fs::Permissions::from_mode(0o755)).unwrap();
-        rehearsed(&sample, || Copy(sample.desk()), json!({"from": "x", "to": "n/y"})).await;
+        dry_run_then_call(&sample, || Copy(sample.tools()), json!({"from": "x", "to": "n/y"})).await;
         assert_eq!(std::fs::read(sample.path().join("n/y")).unwrap(), b"\x00\xff");
         assert_eq!(std::fs::metadata(sample.path().join("n/y")).unwrap().permissions().mode() & 0o777, 0o755);
         assert!(sample.path().join("x").exists());
@@ -126,28 +114,28 @@ mod tests {
 
     #[tokio::test]
     async fn a_directory_is_copied_without_its_links_and_they_are_named() {
-        let sample = Sample::with(&[("d/e/x", "1\n"), ("d/y", "2\n")]);
+        let sample = SampleWorkspace::with(&[("d/e/x", "1\n"), ("d/y", "2\n")]);
         std::fs::create_dir(sample.path().join("d/empty")).unwrap();
         sample.link("y", "d/link");
         let args = json!({"from": "d", "to": "n/f"});
-        let (told, done) = rehearsed(&sample, || Copy(sample.desk()), args).await;
+        let (preview, result) = dry_run_then_call(&sample, || Copy(sample.tools()), args).await;
         let there: Vec<String> = snapshot(&sample.path().join("n")).into_keys().collect();
         assert_eq!(there, ["f", "f/e", "f/e/x", "f/empty", "f/y"]);
         let holds = json!({"files": 2, "directories": 2, "others": 1, "paths": ["d/link"]});
-        assert_eq!((&told["changes"][0]["holds"], &done["changes"][0]["holds"]), (&holds, &holds));
-        assert!(told["diff"].as_str().unwrap().contains("+++ b/n/f/e/x\n@@ -0,0 +1,1 @@\n+1\n"), "{told}");
+        assert_eq!((&preview["changes"][0]["holds"], &result["changes"][0]["holds"]), (&holds, &holds));
+        assert!(preview["diff"].as_str().unwrap().contains("+++ b/n/f/e/x\n@@ -0,0 +1,1 @@\n+1\n"), "{preview}");
     }
 
     #[tokio::test]
     async fn directories_keep_their_modes() {
-        let sample = Sample::with(&[("d/e/x", ""), ("d/f/x", "")]);
+        let sample = SampleWorkspace::with(&[("d/e/x", ""), ("d/f/x", "")]);
         let set = |path: &str, mode| {
             std::fs::set_permissions(sample.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
         };
         set("d/e", 0o711);
         set("d/f", 0o500);
         set("d", 0o700);
-        call(Copy(sample.desk()), json!({"from": "d", "to": "c"})).await.unwrap();
+        call(Copy(sample.tools()), json!({"from": "d", "to": "c"})).await.unwrap();
         let mode = |path: &str| std::fs::metadata(sample.path().join(path)).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode("c"), mode("c/e")), (0o700, 0o711));
         assert_eq!(mode("c/f"), 0o700, "its owner can write, so that something could be put into it");
@@ -156,57 +144,60 @@ mod tests {
 
     #[tokio::test]
     async fn many_files_are_copied_with_few_open_at_once() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         for number in 0..300 {
             sample.write(format!("d/{}/{number}", number % 7), number.to_string().as_bytes());
         }
-        call(Copy(sample.desk()), json!({"from": "d", "to": "e"})).await.unwrap();
+        call(Copy(sample.tools()), json!({"from": "d", "to": "e"})).await.unwrap();
         assert_eq!(snapshot(&sample.path().join("d")), snapshot(&sample.path().join("e")));
     }
 
     #[tokio::test]
     async fn what_is_there_is_replaced_only_on_demand_and_a_directory_never() {
-        let sample = Sample::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
-        assert_eq!(refused(&sample, Copy, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
-        assert_eq!(field(&refused(&sample, Copy, json!({"from": "x", "to": "d", "overwrite": true})).await), "to");
-        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": "x", "overwrite": true})).await), "to");
-        call(Copy(sample.desk()), json!({"from": "x", "to": "y", "overwrite": true})).await.unwrap();
+        let sample = SampleWorkspace::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
+        assert_eq!(expect_error(&sample, Copy, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
+        assert_eq!(field(&expect_error(&sample, Copy, json!({"from": "x", "to": "d", "overwrite": true})).await), "to");
+        assert_eq!(field(&expect_error(&sample, Copy, json!({"from": "d", "to": "x", "overwrite": true})).await), "to");
+        call(Copy(sample.tools()), json!({"from": "x", "to": "y", "overwrite": true})).await.unwrap();
         assert_eq!(std::fs::read(sample.path().join("y")).unwrap(), b"new");
     }
 
     #[tokio::test]
     async fn nothing_is_copied_into_itself_or_from_nowhere() {
-        let sample = Sample::with(&[("d/x", "")]);
+        let sample = SampleWorkspace::with(&[("d/x", "")]);
         sample.link("d", "link");
         for to in ["d/e", "link/e", "d/e/f"] {
-            assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": to})).await), "to", "{to}");
+            assert_eq!(field(&expect_error(&sample, Copy, json!({"from": "d", "to": to})).await), "to", "{to}");
         }
-        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d/x", "to": "d/x", "overwrite": true})).await), "to");
-        assert_eq!(refused(&sample, Copy, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
+        assert_eq!(
+            field(&expect_error(&sample, Copy, json!({"from": "d/x", "to": "d/x", "overwrite": true})).await),
+            "to"
+        );
+        assert_eq!(expect_error(&sample, Copy, json!({"from": "y", "to": "z"})).await.kind, Kind::NotFound);
     }
 
     #[tokio::test]
     async fn something_protected_keeps_a_directory_from_being_copied() {
-        let sample = Sample::with(&[("d/e/id_rsa", ""), ("d/x", "")]);
-        let error = refused(&sample, Copy, json!({"from": "d", "to": "f"})).await;
+        let sample = SampleWorkspace::with(&[("d/e/id_rsa", ""), ("d/x", "")]);
+        let error = expect_error(&sample, Copy, json!({"from": "d", "to": "f"})).await;
         assert!(error.kind == Kind::Denied && error.public.contains("d/e/id_rsa"), "{error}");
     }
 
     #[tokio::test]
     async fn a_name_that_cannot_be_written_as_text_keeps_a_directory_from_being_copied() {
         use std::os::unix::ffi::OsStrExt as _;
-        let sample = Sample::with(&[("d/a", "")]);
+        let sample = SampleWorkspace::with(&[("d/a", "")]);
         sample.write(std::path::Path::new("d").join(std::ffi::OsStr::from_bytes(b"z\xff")), b"");
-        assert_eq!(field(&refused(&sample, Copy, json!({"from": "d", "to": "f"})).await), "from");
+        assert_eq!(field(&expect_error(&sample, Copy, json!({"from": "d", "to": "f"})).await), "from");
     }
 
     #[tokio::test]
     async fn a_cancelled_copy_leaves_nothing_behind() {
-        let sample = Sample::with(&[("d/x", "")]);
+        let sample = SampleWorkspace::with(&[("d/x", "")]);
         let before = snapshot(sample.path());
         let context = Context::detached();
         context.cancel.cancel();
-        let error = call_as(&context, Copy(sample.desk()), json!({"from": "d", "to": "f"})).await.unwrap_err();
+        let error = call_as(&context, Copy(sample.tools()), json!({"from": "d", "to": "f"})).await.unwrap_err();
         assert_eq!(error.kind, Kind::Cancelled);
         assert_eq!(snapshot(sample.path()), before);
     }

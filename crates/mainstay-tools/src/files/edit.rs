@@ -1,44 +1,44 @@
-//! `files_edit`: exact replacement in one file.
+//! `files_edit`: replaces exact text in one file.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use mainstay_sandbox::etag_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::asked::Asked;
-use super::outcome::Shown;
-use super::plan::{Meant, Plan, missing};
-use super::replace::{self, Edit as Replacement};
+use super::file_tools::{ChangeArgs, FileTools};
+use super::planning::commit::DiffInReply;
+use super::planning::errors::not_found;
+use super::planning::plan::{LinkHandling, Plan};
+use super::text::replace::{self, Edit as Replacement};
 
-pub(crate) struct Edit(pub(crate) Desk);
+pub(crate) struct Edit(pub(crate) FileTools);
 
 /// Replaces text in a file.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// The file.
+    /// File, relative to the workspace.
     path: String,
-    /// The replacements, made in this order, each on the result of those before: all of them or none.
+    /// Replacements, applied in order, each to the result of those before; all or none.
     #[schemars(length(min = 1, max = 100))]
     edits: Vec<Replacement>,
-    /// Edit only if this is the file's etag.
+    /// Edit only if the file has this etag.
     #[serde(default)]
     etag: Option<String>,
 }
 
 impl Change {
-    /// Returns how often something is replaced.
+    /// Returns the number of replacements.
     pub(super) fn plan(self, plan: &mut Plan) -> Result<u64> {
-        let at = plan.item("path", &self.path, Meant::Target)?;
+        let at = plan.item("path", &self.path, LinkHandling::Follow)?;
         if !plan.is_file("path", at)? {
-            return Err(missing(&plan.items[at].path));
+            return Err(not_found(&plan.items[at].path));
         }
         plan.check_etag(at, self.etag.as_deref())?;
         let before = plan.content(at)?;
-        let seen = etag_of(&before);
+        let etag = etag_of(&before);
         let (after, replaced) = replace::replace(&plan.items[at].path, before, &self.edits)?;
-        plan.revise(at, after, seen)?;
+        plan.set_content(at, after, etag)?;
         Ok(replaced)
     }
 }
@@ -46,19 +46,19 @@ impl Change {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
     path: String,
-    /// In bytes.
+    /// Size in bytes.
     size: u64,
-    /// Tells this content apart; give it with the next change of the file.
+    /// Etag of the new content; pass it with the next change.
     etag: String,
-    /// When the file was changed; ISO-8601.
+    /// Modification time, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtime: Option<String>,
-    /// How often something was replaced.
+    /// Number of replacements.
     replaced: u64,
     /// Nothing was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
-    /// The change as a unified diff, if it is small or this is a dry run.
+    /// Unified diff, if it is small or this is a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -66,21 +66,21 @@ pub(crate) struct Output {
 impl Tool for Edit {
     const SPEC: Spec = Spec {
         title: "Edit file",
-        description: "Replaces exact text in a file, atomically: each `old` must be there exactly once unless `all` is \
-                      set, otherwise nothing is changed and the error says where it differs. Line endings and bytes \
-                      that are not touched stay as they are. Use it instead of files_write for a part of a file.",
+        description: "Replaces exact text in a file, atomically. Each `old` must occur exactly once unless `all` is set; \
+                      otherwise nothing changes and the error says what differs. Use it instead of files_write to \
+                      change a part of a file.",
         pace: Pace::Instant,
         dry_run: true,
         tags: &["fs"],
         ..Spec::new("files", "edit", Effect::Writes)
     };
-    type Args = Asked<Change>;
+    type Args = ChangeArgs<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
-        let done = self.0.change(context, args.dry_run, Shown::IfSmall, |plan| args.change.plan(plan));
+    async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
+        let done = self.0.change(context, args.dry_run, DiffInReply::IfSmall, |plan| args.change.plan(plan));
         let (replaced, mut report) = done.await?;
-        let changed = report.take_one()?;
+        let changed = report.take_only_entry()?;
         Ok(Output {
             path: changed.path,
             size: changed.size.unwrap_or(0),
@@ -99,17 +99,17 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, refused, rehearsed};
+    use crate::files::testing::calls::{call, dry_run_then_call, expect_error};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
 
     async fn edited(content: &[u8], edits: Value) -> Vec<u8> {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         sample.write("x", content);
         let args = json!({"path": "x", "edits": edits});
-        let (told, done) = rehearsed(&sample, || Edit(sample.desk()), args).await;
-        assert_eq!((&told["etag"], &told["size"]), (&done["etag"], &done["size"]));
+        let (preview, result) = dry_run_then_call(&sample, || Edit(sample.tools()), args).await;
+        assert_eq!((&preview["etag"], &preview["size"]), (&result["etag"], &result["size"]));
         let now = std::fs::read(sample.path().join("x")).unwrap();
-        assert_eq!(done["etag"], etag_of(&now));
+        assert_eq!(result["etag"], etag_of(&now));
         now
     }
 
@@ -130,53 +130,53 @@ mod tests {
 
     #[tokio::test]
     async fn edits_are_all_made_or_none_is() {
-        let sample = Sample::with(&[("x", "a\n")]);
+        let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}, {"old": "missing", "new": "c"}]});
-        let error = refused(&sample, Edit, args).await;
+        let error = expect_error(&sample, Edit, args).await;
         assert_eq!((error.kind, field(&error).as_str()), (Kind::Invalid, "edits/1/old"));
     }
 
     #[tokio::test]
     async fn a_small_change_is_answered_with_its_diff() {
-        let sample = Sample::with(&[("x", "a\n")]);
+        let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
-        let done = call(Edit(sample.desk()), args).await.unwrap();
-        assert_eq!((&done["replaced"], done.get("dry_run")), (&json!(1), None));
-        assert!(done["diff"].as_str().unwrap().contains("\n-a\n+b\n"));
+        let result = call(Edit(sample.tools()), args).await.unwrap();
+        assert_eq!((&result["replaced"], result.get("dry_run")), (&json!(1), None));
+        assert!(result["diff"].as_str().unwrap().contains("\n-a\n+b\n"));
         let args = json!({"path": "x", "edits": [{"old": "b", "new": "long line\n".repeat(9_000)}]});
-        assert_eq!(call(Edit(sample.desk()), args).await.unwrap().get("diff"), None);
+        assert_eq!(call(Edit(sample.tools()), args).await.unwrap().get("diff"), None);
     }
 
     #[tokio::test]
     async fn a_wrong_etag_is_a_conflict() {
-        let sample = Sample::with(&[("x", "a")]);
+        let sample = SampleWorkspace::with(&[("x", "a")]);
         let args = |etag: String| json!({"path": "x", "etag": etag, "edits": [{"old": "a", "new": "b"}]});
-        let error = call(Edit(sample.desk()), args("0".into())).await.unwrap_err();
+        let error = call(Edit(sample.tools()), args("0".into())).await.unwrap_err();
         let mismatch = Reason::EtagMismatch { path: "x".into(), etag: etag_of(b"a") };
         assert_eq!((error.kind, *error.reason.unwrap()), (Kind::Conflict, mismatch));
-        call(Edit(sample.desk()), args(etag_of(b"a"))).await.unwrap();
+        call(Edit(sample.tools()), args(etag_of(b"a"))).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_file_that_is_not_there_and_one_that_is_too_large_are_refused() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
-        assert_eq!(call(Edit(sample.desk()), args.clone()).await.unwrap_err().kind, Kind::NotFound);
+        assert_eq!(call(Edit(sample.tools()), args.clone()).await.unwrap_err().kind, Kind::NotFound);
         let file = std::fs::File::create(sample.path().join("x")).unwrap();
-        file.set_len(crate::files::plan::WHOLE + 1).unwrap();
-        assert_eq!(call(Edit(sample.desk()), args).await.unwrap_err().kind, Kind::TooLarge);
+        file.set_len(crate::files::planning::errors::MAX_WHOLE_FILE + 1).unwrap();
+        assert_eq!(call(Edit(sample.tools()), args).await.unwrap_err().kind, Kind::TooLarge);
     }
 
     #[test]
     fn of_two_edits_planned_on_the_same_content_one_wins() {
-        let sample = Sample::with(&[("x", "a b")]);
+        let sample = SampleWorkspace::with(&[("x", "a b")]);
         let plans = ["a", "b"].map(|old| {
-            let mut plan = Plan::new(&sample.desk().workspace, &mainstay_core::CancellationToken::new());
+            let mut plan = Plan::new(&sample.tools().workspace, &mainstay_core::CancellationToken::new());
             let edits = vec![Replacement { old: old.to_owned(), new: "c".to_owned(), all: false }];
             Change { path: "x".to_owned(), edits, etag: None }.plan(&mut plan).unwrap();
             plan
         });
-        let [first, second] = plans.map(|plan| plan.finish(false, Shown::Not));
+        let [first, second] = plans.map(|plan| plan.finish(false, DiffInReply::Never));
         assert!(first.is_ok());
         assert_eq!(second.unwrap_err().kind, Kind::Conflict);
         assert_eq!(std::fs::read(sample.path().join("x")).unwrap(), b"c b");

@@ -1,87 +1,38 @@
-//! `files_head`: lines from a place in a text file on.
+//! `files_head`: returns lines of a text file, from a line number on.
 
 use std::io::{BufRead as _, BufReader};
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::text::{self, LONGEST_LINE};
-use super::{Desk, blocking};
+use super::file_tools::FileTools;
+use super::text::excerpt::Excerpt;
+use super::text::line::MAX_LINE_BYTES;
+use crate::progress::blocking;
 
-pub(crate) struct Head(pub(crate) Desk);
+pub(crate) struct Head(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The file, relative to the workspace.
+    /// File, relative to the workspace.
     path: String,
-    /// How many lines.
-    #[serde(default = "usual_lines")]
+    /// Number of lines.
+    #[serde(default = "crate::defaults::number::<usize, 50>")]
     #[schemars(range(min = 1, max = 10000))]
     lines: usize,
-    /// The number of the first line; the file begins with line 1.
-    #[serde(default = "first")]
+    /// Number of the first line to return, from 1.
+    #[serde(default = "crate::defaults::number::<u64, 1>")]
     #[schemars(range(min = 1))]
     start: u64,
 }
 
-pub(crate) fn usual_lines() -> usize {
-    50
-}
-
-fn first() -> u64 {
-    1
-}
-
-/// Lines of a file.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct Excerpt {
-    /// The path of the file.
-    pub(crate) path: String,
-    /// The number of the first line that is returned; null where the file is too large to count.
-    pub(crate) first_line: Option<u64>,
-    /// How many lines are returned.
-    pub(crate) lines: usize,
-    /// The lines, each ended with a newline but the last.
-    pub(crate) text: String,
-    /// There is more: after these lines for a head, before them for a tail.
-    pub(crate) more: bool,
-    /// Some bytes are not UTF-8 and are shown as U+FFFD.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) lossy: bool,
-    /// Which of the returned lines (1 is the first of them) are too long and were cut.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) cut: Vec<usize>,
-}
-
-impl Excerpt {
-    /// The lines as they are, and whether these are all.
-    pub(crate) fn told(self, more: &str) -> Told<Self> {
-        let text = if self.more { format!("{}\n[{more}]", self.text) } else { self.text.clone() };
-        Told { value: self, text }
-    }
-
-    /// Adds a line without its newline. `whole` says that these are all its bytes.
-    pub(crate) fn add(&mut self, bytes: &[u8], whole: bool) {
-        let shown = text::line(bytes);
-        if self.lines > 0 {
-            self.text.push('\n');
-        }
-        self.text.push_str(&shown.text);
-        self.lines += 1;
-        self.lossy |= shown.lossy;
-        if shown.cut || !whole {
-            self.cut.push(self.lines);
-        }
-    }
-}
-
 impl Tool for Head {
     const SPEC: Spec = Spec {
-        title: "First Lines",
-        description: "Returns lines of a text file of any size, from the first or from a given line on. Use it to look \
-                      into a large file, or at the place that files_grep named.",
+        title: "Read lines",
+        description: "Reads lines of a text file of any size, from the start or from a given line. Use it for large \
+                      files, or to see more around a line that files_grep found.",
         pace: Pace::Instant,
         tags: &["fs"],
         ..Spec::new("files", "head", Effect::Reads)
@@ -90,27 +41,27 @@ impl Tool for Head {
     type Output = Told<Excerpt>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
-        let (desk, context) = (self.0.clone(), context.clone());
+        let (tools, context) = (self.0.clone(), context.clone());
         blocking(move || {
-            let file = desk.workspace.find(&args.path)?.open_file()?;
-            head(&file, &args, desk.read_bytes, &context).map(|lines| lines.told("more lines follow"))
+            let file = tools.workspace.find(&args.path)?.open_file()?;
+            head(&file, &args, tools.read_bytes, &context).map(|lines| lines.with_text("more lines follow"))
         })
         .await
     }
 }
 
 fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Result<Excerpt> {
-    let mut source = Source { from: BufReader::with_capacity(256 * 1024, file.reader(0)), context };
+    let mut reader = LineReader { from: BufReader::with_capacity(256 * 1024, file.reader(0)), context };
     let mut lines = Excerpt { path: file.display().to_owned(), first_line: Some(args.start), ..Excerpt::default() };
     for _ in 1..args.start {
-        if !source.line(&mut Vec::new(), 0)?.found {
+        if !reader.line(&mut Vec::new(), 0)?.found {
             return Ok(lines);
         }
     }
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
-        let line = source.line(&mut bytes, LONGEST_LINE + 1)?;
+        let line = reader.line(&mut bytes, MAX_LINE_BYTES + 1)?;
         if !line.found {
             return Ok(lines);
         }
@@ -122,20 +73,21 @@ fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Res
     }
 }
 
-struct Source<'a, R> {
+/// Reads lines of any length with a bounded buffer, and notices cancellation.
+struct LineReader<'a, R> {
     from: BufReader<R>,
     context: &'a Context,
 }
 
 struct Line {
-    /// The file has not ended before it.
+    /// There was a line: the file had not ended.
     found: bool,
-    /// All of it was kept.
+    /// All of its bytes were kept.
     whole: bool,
 }
 
-impl<R: std::io::Read> Source<'_, R> {
-    /// Goes past the next line and keeps its first bytes.
+impl<R: std::io::Read> LineReader<'_, R> {
+    /// Reads past the next line and keeps at most `most` of its bytes.
     fn line(&mut self, kept: &mut Vec<u8>, most: usize) -> Result<Line> {
         let mut line = Line { found: false, whole: true };
         loop {
@@ -164,56 +116,56 @@ impl<R: std::io::Read> Source<'_, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sample::Sample;
+    use crate::files::testing::workspace::SampleWorkspace;
     use mainstay_core::Kind;
 
-    fn lines_of(sample: &Sample, path: &str, lines: usize, start: u64) -> Excerpt {
+    fn lines_of(sample: &SampleWorkspace, path: &str, lines: usize, start: u64) -> Excerpt {
         let args = Args { path: path.into(), lines, start };
-        let file = sample.desk().workspace.find(path).unwrap().open_file().unwrap();
+        let file = sample.tools().workspace.find(path).unwrap().open_file().unwrap();
         head(&file, &args, 1000, &Context::detached()).unwrap()
     }
 
     #[tokio::test]
-    async fn the_first_lines_come_with_their_number_and_whether_there_is_more() {
-        let sample = Sample::with(&[("f", "one\ntwo\r\nthree\n")]);
+    async fn the_first_lines_come_with_their_number_and_more() {
+        let sample = SampleWorkspace::with(&[("f", "one\ntwo\r\nthree\n")]);
         let args = Args { path: "f".into(), lines: 2, start: 1 };
-        let out = Head(sample.desk()).call(args, &Context::detached()).await.unwrap().value;
+        let out = Head(sample.tools()).call(args, &Context::detached()).await.unwrap().value;
         assert_eq!((out.text.as_str(), out.lines, out.first_line, out.more), ("one\ntwo\r", 2, Some(1), true));
         let rest = lines_of(&sample, "f", 5, 3);
         assert_eq!((rest.text.as_str(), rest.lines, rest.more), ("three", 1, false));
     }
 
     #[test]
-    fn an_empty_line_is_a_line_and_past_the_end_there_is_none() {
-        let sample = Sample::with(&[("f", "\n\nx"), ("empty", "")]);
+    fn an_empty_line_counts_and_there_is_none_past_the_end() {
+        let sample = SampleWorkspace::with(&[("f", "\n\nx"), ("empty", "")]);
         let out = lines_of(&sample, "f", 9, 1);
         assert_eq!((out.text.as_str(), out.lines), ("\n\nx", 3));
         assert_eq!((lines_of(&sample, "f", 9, 4).lines, lines_of(&sample, "empty", 9, 1).lines), (0, 0));
     }
 
     #[test]
-    fn a_line_without_end_is_cut_and_what_is_no_text_is_marked() {
-        let sample = Sample::with(&[]);
+    fn an_overlong_line_is_cut_and_invalid_utf8_is_marked() {
+        let sample = SampleWorkspace::with(&[]);
         sample.write("f", &[vec![b'x'; 3_000_000], b"\nb\xff\n".to_vec()].concat());
         let out = lines_of(&sample, "f", 1, 1);
-        assert_eq!((out.text.len(), out.cut.as_slice(), out.more), (LONGEST_LINE, &[1][..], true));
+        assert_eq!((out.text.len(), out.cut.as_slice(), out.more), (MAX_LINE_BYTES, &[1][..], true));
         let second = lines_of(&sample, "f", 1, 2);
         assert_eq!((second.text.as_str(), second.lossy, second.cut.len()), ("b\u{fffd}", true, 0));
     }
 
     #[test]
-    fn the_text_stays_within_its_bytes() {
-        let sample = Sample::with(&[("f", &"0123456789\n".repeat(1000))]);
+    fn the_text_keeps_to_the_limit() {
+        let sample = SampleWorkspace::with(&[("f", &"0123456789\n".repeat(1000))]);
         let out = lines_of(&sample, "f", 1000, 1);
         assert!(out.more && out.text.len() < 1020, "{}", out.text.len());
     }
 
     #[test]
     fn a_cancelled_call_stops() {
-        let sample = Sample::with(&[("f", "x\n")]);
+        let sample = SampleWorkspace::with(&[("f", "x\n")]);
         let context = Context::detached();
         context.cancel.cancel();
-        let file = sample.desk().workspace.find("f").unwrap().open_file().unwrap();
+        let file = sample.tools().workspace.find("f").unwrap().open_file().unwrap();
         let args = Args { path: "f".into(), lines: 1, start: 1 };
         assert_eq!(head(&file, &args, 1000, &context).unwrap_err().kind, Kind::Cancelled);
     }

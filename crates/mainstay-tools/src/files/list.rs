@@ -1,4 +1,4 @@
-//! `files_list`: what is in one directory.
+//! `files_list`: lists one directory.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -9,69 +9,67 @@ use mainstay_sandbox::{Dir, Entry, EntryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::page::{self, Of};
-use super::walk::{Rules, Trail, here};
-use super::{Desk, blocking, facts};
+use super::file_tools::FileTools;
+use super::text::timestamp::modified;
+use super::walk::page::{self, CursorKind};
+use super::walk::{IgnoreRules, PathBuffer};
+use crate::progress::blocking;
 
-pub(crate) struct List(pub(crate) Desk);
+pub(crate) struct List(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The directory, relative to the workspace.
-    #[serde(default = "here")]
+    /// Directory, relative to the workspace.
+    #[serde(default = "crate::defaults::workspace_root")]
     path: String,
-    /// The `next_cursor` of the page before.
+    /// `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// How many entries one page has at most.
-    #[serde(default = "usual_limit")]
+    /// Maximum entries per page.
+    #[serde(default = "crate::defaults::number::<usize, 200>")]
     #[schemars(range(min = 1, max = 1000))]
     limit: usize,
-    /// Whether to list names that begin with a dot.
-    #[serde(default = "crate::yes")]
+    /// Include names that begin with a dot.
+    #[serde(default = "crate::defaults::yes")]
     hidden: bool,
-    /// Whether to list what `.gitignore` and `.ignore` leave out.
+    /// Include what `.gitignore` and `.ignore` exclude.
     #[serde(default)]
     ignored: bool,
 }
 
-fn usual_limit() -> usize {
-    200
-}
-
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The directory.
+    /// Path of the directory.
     path: String,
-    /// Directories first, then everything else, each by name.
-    entries: Vec<Listed>,
-    /// Give it back as `cursor` for the next page; null on the last one.
+    /// Directories first, then everything else, sorted by name.
+    entries: Vec<ListedEntry>,
+    /// Pass as `cursor` to get the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Listed {
-    /// The name in the directory.
+pub(crate) struct ListedEntry {
+    /// Name in the directory.
     name: String,
-    /// The path, as it can be given to other tools.
+    /// Path, as other tools take it.
     path: String,
-    /// What it is: a directory, a file, a symlink, or something other.
+    /// Directory, file, symlink or other.
     kind: EntryKind,
-    /// Bytes of a file.
+    /// Size of a file in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     size: Option<u64>,
-    /// When it was last modified, in ISO-8601.
+    /// Modification time, ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     mtime: Option<String>,
-    /// It is there, and nothing of it may be seen.
+    /// The entry exists, but may not be read or changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     protected: bool,
 }
 
 impl Tool for List {
     const SPEC: Spec = Spec {
-        title: "List Directory",
-        description: "Lists one directory of the workspace with kind, size and time of each entry, in pages. What the \
-                      project ignores is left out unless asked for. Use files_tree to see several levels at once.",
+        title: "List directory",
+        description: "Lists one directory of the workspace with kind, size and modification time of each entry, in \
+                      pages. Skips ignored files unless asked for. Use files_tree for several levels.",
         pace: Pace::Instant,
         tags: &["fs"],
         ..Spec::new("files", "list", Effect::Reads)
@@ -80,64 +78,68 @@ impl Tool for List {
     type Output = Output;
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
-        let desk = self.0.clone();
-        blocking(move || list(&desk, &args)).await
+        let tools = self.0.clone();
+        blocking(move || list(&tools, &args)).await
     }
 }
 
-/// The order of a listing.
+/// The sort key of a listing, which is also its cursor: directories first, then by name.
 type Position = (bool, OsString);
 
 fn position(entry: &Entry) -> Position {
     (entry.kind != EntryKind::Directory, entry.name.clone())
 }
 
-fn list(desk: &Desk, args: &Args) -> Result<Output> {
-    let since = args.cursor.as_deref().map(read_cursor).transpose()?;
-    let directory = desk.workspace.find(&args.path)?.open_dir()?;
-    let mut entries = seen(&directory, args)?;
-    entries.retain(|entry| since.as_ref().is_none_or(|since| position(entry) > *since));
+fn list(tools: &FileTools, args: &Args) -> Result<Output> {
+    let after = args.cursor.as_deref().map(read_cursor).transpose()?;
+    let directory = tools.workspace.find(&args.path)?.open_dir()?;
+    let mut entries = visible_entries(&directory, args)?;
+    entries.retain(|entry| after.as_ref().is_none_or(|after| position(entry) > *after));
     entries.sort_by_cached_key(position);
     let next_cursor = match entries.get(args.limit.saturating_sub(1)) {
-        Some(last) if entries.len() > args.limit => Some(cursor(last)),
+        Some(last) if entries.len() > args.limit => Some(write_cursor(last)),
         Some(_) | None => None,
     };
     entries.truncate(args.limit);
-    let entries = entries.iter().filter_map(|entry| listed(&directory, entry)).collect();
+    let entries = entries.iter().filter_map(|entry| describe(&directory, entry)).collect();
     Ok(Output { path: directory.display(), entries, next_cursor })
 }
 
-fn seen(directory: &Dir, args: &Args) -> Result<Vec<Entry>> {
+fn visible_entries(directory: &Dir, args: &Args) -> Result<Vec<Entry>> {
     let mut entries = directory.entries()?;
-    let rules = if args.ignored { Arc::default() } else { Rules::above(directory).within(directory, &entries) };
-    let mut trail = Trail::new(directory);
+    let rules = if args.ignored {
+        Arc::default()
+    } else {
+        IgnoreRules::of_ancestors(directory).extended_by(directory, &entries)
+    };
+    let mut path = PathBuffer::new(directory);
     entries.retain(|entry| {
-        let ignored = rules.ignore(trail.to(&entry.name), entry.kind == EntryKind::Directory);
+        let ignored = rules.ignore(path.join(&entry.name), entry.kind == EntryKind::Directory);
         !ignored && (args.hidden || !entry.name.as_bytes().starts_with(b"."))
     });
     Ok(entries)
 }
 
-/// `None` if it has gone since the directory was read.
-fn listed(directory: &Dir, entry: &Entry) -> Option<Listed> {
-    let facts = if entry.protected { None } else { Some(directory.metadata(&entry.name).ok()?) };
-    Some(Listed {
+/// `None` if the entry was removed after the directory was read.
+fn describe(directory: &Dir, entry: &Entry) -> Option<ListedEntry> {
+    let metadata = if entry.protected { None } else { Some(directory.metadata(&entry.name).ok()?) };
+    Some(ListedEntry {
         name: entry.name.display().to_string(),
         path: directory.display_child(&entry.name),
-        kind: facts.map_or(entry.kind, |facts| facts.kind),
-        size: facts.filter(|facts| facts.kind == EntryKind::File).map(|facts| facts.size),
-        mtime: facts.map(|facts| facts::modified(&facts)),
+        kind: metadata.map_or(entry.kind, |metadata| metadata.kind),
+        size: metadata.filter(|metadata| metadata.kind == EntryKind::File).map(|metadata| metadata.size),
+        mtime: metadata.map(|metadata| modified(&metadata)),
         protected: entry.protected,
     })
 }
 
-fn cursor(last: &Entry) -> String {
+fn write_cursor(last: &Entry) -> String {
     let (after_directories, name) = position(last);
-    page::encode(Of::List, &[if after_directories { b"1" } else { b"0" }, name.as_bytes()])
+    page::encode(CursorKind::List, &[if after_directories { b"1" } else { b"0" }, name.as_bytes()])
 }
 
 fn read_cursor(cursor: &str) -> Result<Position> {
-    let mut parts = page::decode(Of::List, cursor, 2)?;
+    let mut parts = page::decode(CursorKind::List, cursor, 2)?;
     let name = OsString::from_vec(parts.pop().unwrap_or_default());
     let after_directories = page::number::<u8>(&parts[0], cursor)? == 1;
     Ok((after_directories, name))
@@ -146,7 +148,7 @@ fn read_cursor(cursor: &str) -> Result<Position> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sample::{Sample, field};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
     use mainstay_core::Kind;
 
     fn args(path: &str) -> Args {
@@ -158,46 +160,50 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn directories_come_first_and_each_entry_has_its_facts() {
-        let sample = Sample::with(&[("b.txt", "123"), ("a.txt", ""), ("z/in", "")]);
-        let out = List(sample.desk()).call(args("."), &Context::detached()).await.unwrap();
+    async fn directories_come_first_and_each_entry_has_metadata() {
+        let sample = SampleWorkspace::with(&[("b.txt", "123"), ("a.txt", ""), ("z/in", "")]);
+        let out = List(sample.tools()).call(args("."), &Context::detached()).await.unwrap();
         assert_eq!(names(&out), ["z", "a.txt", "b.txt"]);
         assert_eq!((out.entries[2].size, out.entries[0].size), (Some(3), None));
         assert!(out.entries.iter().all(|entry| entry.mtime.is_some()));
-        let below = list(&sample.desk(), &args("z")).unwrap();
+        let below = list(&sample.tools(), &args("z")).unwrap();
         assert_eq!((below.path.as_str(), below.entries[0].path.as_str()), ("z", "z/in"));
     }
 
     #[test]
-    fn a_protected_entry_is_named_and_nothing_else_is_told_of_it() {
-        let sample = Sample::with(&[(".env", "SECRET=1"), (".git/config", "")]);
-        let out = list(&sample.desk(), &args(".")).unwrap();
+    fn a_protected_entry_is_listed_without_metadata() {
+        let sample = SampleWorkspace::with(&[(".env", "SECRET=1"), (".git/config", "")]);
+        let out = list(&sample.tools(), &args(".")).unwrap();
         assert_eq!(names(&out), [".git", ".env"]);
         assert!(out.entries.iter().all(|entry| entry.protected && entry.size.is_none() && entry.mtime.is_none()));
-        assert_eq!(list(&sample.desk(), &args(".git")).unwrap_err().kind, Kind::Denied);
+        assert_eq!(list(&sample.tools(), &args(".git")).unwrap_err().kind, Kind::Denied);
     }
 
     #[test]
-    fn what_the_project_ignores_is_there_if_asked_for() {
-        let sample =
-            Sample::with(&[(".gitignore", "/target\n*.log\n"), ("target/x", ""), ("a.log", ""), ("sub/b.log", "")]);
-        assert_eq!(names(&list(&sample.desk(), &args(".")).unwrap()), ["sub", ".gitignore"]);
-        assert!(list(&sample.desk(), &args("sub")).unwrap().entries.is_empty());
-        assert_eq!(names(&list(&sample.desk(), &args("target")).unwrap()), ["x"]);
+    fn ignored_files_are_listed_if_asked_for() {
+        let sample = SampleWorkspace::with(&[
+            (".gitignore", "/target\n*.log\n"),
+            ("target/x", ""),
+            ("a.log", ""),
+            ("sub/b.log", ""),
+        ]);
+        assert_eq!(names(&list(&sample.tools(), &args(".")).unwrap()), ["sub", ".gitignore"]);
+        assert!(list(&sample.tools(), &args("sub")).unwrap().entries.is_empty());
+        assert_eq!(names(&list(&sample.tools(), &args("target")).unwrap()), ["x"]);
         let all = Args { ignored: true, hidden: false, ..args(".") };
-        assert_eq!(names(&list(&sample.desk(), &all).unwrap()), ["sub", "target", "a.log"]);
+        assert_eq!(names(&list(&sample.tools(), &all).unwrap()), ["sub", "target", "a.log"]);
     }
 
     #[test]
-    fn pages_hold_every_entry_once_while_others_come_and_go() {
-        let sample = Sample::with(&[]);
+    fn pages_contain_every_entry_once_while_others_change() {
+        let sample = SampleWorkspace::with(&[]);
         for index in 0..25 {
             sample.write(format!("f{index:02}"), b"");
             sample.write(format!("d{index:02}/x"), b"");
         }
         let (mut cursor, mut seen) = (None, Vec::new());
         loop {
-            let page = list(&sample.desk(), &Args { cursor, limit: 7, ..args(".") }).unwrap();
+            let page = list(&sample.tools(), &Args { cursor, limit: 7, ..args(".") }).unwrap();
             assert!(page.entries.len() <= 7);
             seen.extend(page.entries.into_iter().map(|entry| entry.name));
             cursor = page.next_cursor;
@@ -213,21 +219,21 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_no_text_and_a_pipe_are_listed() {
-        let sample = Sample::with(&[]);
+    fn a_name_that_is_not_utf8_and_a_pipe_are_listed() {
+        let sample = SampleWorkspace::with(&[]);
         sample.write(OsString::from_vec(b"a\xff".to_vec()), b"1");
         sample.pipe("pipe");
         sample.link(".", "loop");
-        let out = list(&sample.desk(), &args(".")).unwrap();
+        let out = list(&sample.tools(), &args(".")).unwrap();
         assert_eq!(names(&out), ["a\u{fffd}", "loop", "pipe"]);
         assert_eq!(out.entries[2].kind, EntryKind::Other);
     }
 
     #[test]
-    fn a_file_and_a_foreign_cursor_are_refused() {
-        let sample = Sample::with(&[("f", "")]);
-        assert_eq!(field(&list(&sample.desk(), &args("f")).unwrap_err()), "path");
+    fn a_file_and_a_foreign_cursor_are_rejected() {
+        let sample = SampleWorkspace::with(&[("f", "")]);
+        assert_eq!(field(&list(&sample.tools(), &args("f")).unwrap_err()), "path");
         let foreign = Args { cursor: Some("x".into()), ..args(".") };
-        assert_eq!(field(&list(&sample.desk(), &foreign).unwrap_err()), "cursor");
+        assert_eq!(field(&list(&sample.tools(), &foreign).unwrap_err()), "cursor");
     }
 }

@@ -1,86 +1,63 @@
-//! Files of the workspace. Every path goes through the sandbox's handles; what changes something goes through one
-//! planner, whose plan is either shown (`dry_run`) or committed.
+//! The family `files`: reading, searching and changing files of the workspace, one file per tool.
+//!
+//! Every path goes through handles of the sandbox, never through path strings. Every change goes through
+//! [`planning`]: it becomes a plan, and the plan is either reported (`dry_run`) or committed.
 
 mod append;
-mod asked;
 mod change;
-mod content;
 mod copy;
 mod delete;
-mod diff;
 mod edit;
-mod envelope;
-mod facts;
 mod glob;
 mod grep;
 mod head;
-mod hunk;
-mod hunks;
 mod list;
-mod memory;
 mod mkdir;
-mod names;
-mod outcome;
-mod page;
+mod move_path;
 mod patch;
-mod pattern;
-mod plan;
-#[cfg(test)]
-mod promises;
 mod read;
 mod read_many;
-mod rename;
-mod replace;
-#[cfg(test)]
-mod sample;
-mod showing;
 mod stat;
-mod steps;
-mod subtree;
 mod tail;
-mod text;
 mod tree;
-#[cfg(test)]
-mod trial;
-mod unified;
-mod walk;
 mod write;
 
-use mainstay_core::{Error, Family, Result};
+mod diff;
+mod file_tools;
+mod planning;
+mod search;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod text;
+mod walk;
+
+use mainstay_core::Family;
 use mainstay_sandbox::{FilesSettings, Workspace};
 
-/// What every tool of the family works on.
-#[derive(Debug, Clone)]
-pub(crate) struct Desk {
-    pub(crate) workspace: Workspace,
-    /// The most bytes of content one call returns.
-    pub(crate) read_bytes: u64,
-}
+use file_tools::FileTools;
 
+/// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(workspace: &Workspace, settings: &FilesSettings) -> Family {
-    let desk = Desk { workspace: workspace.clone(), read_bytes: settings.read_bytes };
+    let tools = FileTools { workspace: workspace.clone(), read_bytes: settings.read_bytes };
     Family::new("files")
-        .tool(read::Read(desk.clone()))
-        .tool(read_many::ReadMany(desk.clone()))
-        .tool(head::Head(desk.clone()))
-        .tool(tail::Tail(desk.clone()))
-        .tool(list::List(desk.clone()))
-        .tool(tree::Tree(desk.clone()))
-        .tool(stat::Stat(desk.clone()))
-        .tool(glob::Glob(desk.clone()))
-        .tool(grep::Grep(desk.clone()))
-        .tool(append::Append(desk.clone()))
-        .tool(change::Change(desk.clone()))
-        .tool(copy::Copy(desk.clone()))
-        .tool(delete::Delete(desk.clone()))
-        .tool(edit::Edit(desk.clone()))
-        .tool(mkdir::Mkdir(desk.clone()))
-        .tool(patch::Patch(desk.clone()))
-        .tool(rename::Rename(desk.clone()))
-        .tool(write::Write(desk.clone()))
-}
-
-/// Does what waits for the disk where waiting hurts nobody.
-pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
+        .tool(read::Read(tools.clone()))
+        .tool(read_many::ReadMany(tools.clone()))
+        .tool(head::Head(tools.clone()))
+        .tool(tail::Tail(tools.clone()))
+        .tool(list::List(tools.clone()))
+        .tool(tree::Tree(tools.clone()))
+        .tool(stat::Stat(tools.clone()))
+        .tool(glob::Glob(tools.clone()))
+        .tool(grep::Grep(tools.clone()))
+        .tool(append::Append(tools.clone()))
+        .tool(change::Change(tools.clone()))
+        .tool(copy::Copy(tools.clone()))
+        .tool(delete::Delete(tools.clone()))
+        .tool(edit::Edit(tools.clone()))
+        .tool(mkdir::Mkdir(tools.clone()))
+        .tool(patch::Patch(tools.clone()))
+        .tool(move_path::MovePath(tools.clone()))
+        .tool(write::Write(tools))
 }

@@ -1,60 +1,61 @@
-//! `files_read`: the content of one file, or of a part of it.
+//! `files_read`: returns the content of one file, or of a part of it.
 
 use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Told, Tool};
 use mainstay_sandbox::{OpenFile, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::text::{self, Encoding};
-use super::{Desk, blocking, facts};
+use super::file_tools::FileTools;
+use super::text::encoding::{self, Encoding};
+use super::text::timestamp::modified;
+use crate::progress::blocking;
 
-pub(crate) struct Read(pub(crate) Desk);
+pub(crate) struct Read(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The file, relative to the workspace.
+    /// File, relative to the workspace.
     pub(crate) path: String,
-    /// How the content comes back: as text, or as base64, which takes any bytes.
+    /// Return the content as text, or as base64 for any bytes.
     #[serde(default)]
     pub(crate) encoding: Encoding,
-    /// Refuse to return more bytes than this.
+    /// Fail rather than return more bytes than this.
     #[schemars(range(min = 1))]
     pub(crate) max_bytes: Option<u64>,
-    /// The etag of an earlier reply. If the file still has it, no content comes back.
+    /// Etag of an earlier reply. If the file is unchanged, no content is returned.
     pub(crate) etag: Option<String>,
-    /// Where to begin, in bytes. A text range that ends inside a character ends before it: go on at offset plus the
-    /// bytes of content.
+    /// First byte to read. Text never ends inside a character: continue at offset plus the bytes returned.
     #[schemars(range(min = 0))]
     pub(crate) offset: Option<u64>,
-    /// How many bytes to read at most.
+    /// Maximum bytes to read.
     #[schemars(range(min = 1))]
     pub(crate) length: Option<u64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The path of the file.
+    /// Path of the file.
     pub(crate) path: String,
-    /// The text; null if the encoding is base64 or the etag that was given is still true.
+    /// The text; null for base64 and for an unchanged file.
     pub(crate) content: Option<String>,
-    /// The bytes as base64; null if the encoding is utf-8 or the etag that was given is still true.
+    /// The bytes as base64; null for utf-8 and for an unchanged file.
     pub(crate) content_base64: Option<String>,
     /// `utf-8` or `base64`.
     pub(crate) encoding: Encoding,
-    /// Bytes of the whole file.
+    /// Size of the whole file in bytes.
     pub(crate) size: u64,
-    /// The tag of the whole file's content. Give it to a tool that changes the file, to change only what was read.
+    /// Etag of the whole file. Pass it to a tool that changes the file, to detect changes by others.
     pub(crate) etag: String,
-    /// When the file was last modified, in ISO-8601.
+    /// Modification time, ISO 8601.
     pub(crate) mtime: String,
 }
 
 impl Tool for Read {
     const SPEC: Spec = Spec {
-        title: "Read File",
-        description: "Reads a file from the workspace, as text or as base64. Use offset and length for parts of a large \
-                      file, and files_head or files_tail for lines of one. A given etag that is still true saves the \
-                      content.",
+        title: "Read file",
+        description: "Reads a file of the workspace, as text or base64. Use offset and length for parts of a large file, \
+                      files_head or files_tail for lines. With the etag of an earlier read, an unchanged file is not \
+                      sent again.",
         pace: Pace::Instant,
         tags: &["fs"],
         ..Spec::new("files", "read", Effect::Reads)
@@ -63,97 +64,100 @@ impl Tool for Read {
     type Output = Told<Output>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
-        if let Some(output) = at_hand(&self.0, &args) {
-            return output.map(Output::told);
+        if let Some(output) = read_cached(&self.0, &args) {
+            return output.map(Output::with_text);
         }
-        let (desk, cancel) = (self.0.clone(), context.cancel.clone());
-        blocking(move || read(&desk, &args, &cancel).map(Output::told)).await
+        let (tools, cancel) = (self.0.clone(), context.cancel.clone());
+        blocking(move || read(&tools, &args, &cancel).map(Output::with_text)).await
     }
 }
 
 impl Output {
-    /// The content as it is: whoever reads only text gets what the file says.
-    fn told(self) -> Told<Self> {
+    /// The reply for clients that read only text: the plain content.
+    fn with_text(self) -> Told<Self> {
         let content = self.content.as_ref().or(self.content_base64.as_ref());
         let text = content.cloned().unwrap_or_else(|| format!("{} has not changed.", self.path));
         Told { value: self, text }
     }
 }
 
-pub(crate) fn read(desk: &Desk, args: &Args, cancel: &CancellationToken) -> Result<Output> {
-    let file = desk.workspace.find(&args.path)?.open_file()?;
-    let limit = args.max_bytes.unwrap_or(u64::MAX).min(desk.read_bytes);
+/// Reads a file as `files_read` does; blocks on the disk.
+pub(crate) fn read(tools: &FileTools, args: &Args, cancel: &CancellationToken) -> Result<Output> {
+    let file = tools.workspace.find(&args.path)?.open_file()?;
+    let limit = args.max_bytes.unwrap_or(u64::MAX).min(tools.read_bytes);
     if args.offset.is_none() && args.length.is_none() {
         return read_whole(&file, args, limit, cancel);
     }
-    read_part(&file, args, limit, cancel)
+    read_range(&file, args, limit, cancel)
 }
 
 fn read_whole(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
-    let Some(bytes) = file.read_whole(limit)? else {
-        // Too large to return, but perhaps nothing has to be.
-        return match &args.etag {
-            Some(known) if *known == file.etag_while(&|| !cancel.is_cancelled())? => {
-                Ok(bare(file, args, file.metadata().size, known.clone()))
-            }
-            Some(_) | None => Err(too_large(file, file.metadata().size, limit)),
-        };
-    };
-    told_whole(file, args, bytes)
+    if let Some(bytes) = file.read_whole(limit)? {
+        return whole_output(file, args, bytes);
+    }
+    // Too large to return, but if the file is unchanged nothing has to be returned.
+    let size = file.metadata().size;
+    match &args.etag {
+        Some(known) if *known == file.etag_while(&|| !cancel.is_cancelled())? => {
+            Ok(metadata_only(file, args, size, known.clone()))
+        }
+        Some(_) | None => Err(too_large(file, size, limit)),
+    }
 }
 
-/// A small file that is in memory is read where the call is: handing it over would take longer.
-fn at_hand(desk: &Desk, args: &Args) -> Option<Result<Output>> {
-    const SMALL: u64 = 128 * 1024;
+/// Reads a small file that is in the page cache on the calling thread: handing it to a blocking thread would take longer
+/// than the read. `None` if the file is large, not cached, or cannot be opened; then [`read`] finds out.
+fn read_cached(tools: &FileTools, args: &Args) -> Option<Result<Output>> {
+    const MAX_CACHED_READ: u64 = 128 * 1024;
     if args.offset.is_some() || args.length.is_some() {
         return None;
     }
-    let file = desk.workspace.find(&args.path).ok()?.open_cached()?;
-    let limit = args.max_bytes.unwrap_or(u64::MAX).min(desk.read_bytes).min(SMALL);
+    let file = tools.workspace.find(&args.path).ok()?.open_cached()?;
+    let limit = args.max_bytes.unwrap_or(u64::MAX).min(tools.read_bytes).min(MAX_CACHED_READ);
     let bytes = file.read_cached(limit)?;
-    Some(told_whole(&file, args, bytes))
+    Some(whole_output(&file, args, bytes))
 }
 
-fn told_whole(file: &OpenFile, args: &Args, bytes: Vec<u8>) -> Result<Output> {
-    let (size, etag) = (bytes.len() as u64, etag_of(&bytes));
-    if args.etag.as_ref() == Some(&etag) {
-        return Ok(bare(file, args, size, etag));
+fn whole_output(file: &OpenFile, args: &Args, bytes: Vec<u8>) -> Result<Output> {
+    let output = metadata_only(file, args, bytes.len() as u64, etag_of(&bytes));
+    if args.etag.as_ref() == Some(&output.etag) {
+        return Ok(output);
     }
-    let mut output = bare(file, args, size, etag);
-    match args.encoding {
-        Encoding::Utf8 => output.content = Some(text::whole(bytes, file.display())?),
-        Encoding::Base64 => output.content_base64 = Some(text::base64(&bytes)),
-    }
-    Ok(output)
+    output.with_content(bytes, |bytes| encoding::decode_file(bytes, file.display()))
 }
 
-fn read_part(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
+fn read_range(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
     let size = file.metadata().size;
     let (offset, length) = (args.offset.unwrap_or(0), args.length.unwrap_or(u64::MAX));
     let selected = size.saturating_sub(offset).min(length);
     if selected > limit && args.etag.is_none() {
         return Err(too_large(file, selected, limit));
     }
-    let etag = file.etag_while(&|| !cancel.is_cancelled())?;
-    if args.etag.as_ref() == Some(&etag) {
-        return Ok(bare(file, args, size, etag));
+    let output = metadata_only(file, args, size, file.etag_while(&|| !cancel.is_cancelled())?);
+    if args.etag.as_ref() == Some(&output.etag) {
+        return Ok(output);
     }
     if selected > limit {
         return Err(too_large(file, selected, limit));
     }
-    // What a file has gained since it was opened is left for the next call.
+    // Bytes that were appended since the file was opened are left for the next call.
     let bytes = file.read_range(offset, selected)?;
-    let ends = offset.saturating_add(bytes.len() as u64) >= size;
-    let mut output = bare(file, args, size, etag);
-    match args.encoding {
-        Encoding::Utf8 => output.content = Some(text::part(bytes, offset, ends, file.display())?),
-        Encoding::Base64 => output.content_base64 = Some(text::base64(&bytes)),
-    }
-    Ok(output)
+    let at_end = offset.saturating_add(bytes.len() as u64) >= size;
+    output.with_content(bytes, |bytes| encoding::decode_range(bytes, offset, at_end, file.display()))
 }
 
-/// Everything but the content.
-fn bare(file: &OpenFile, args: &Args, size: u64, etag: String) -> Output {
+impl Output {
+    /// Adds the content, in the encoding that the caller chose.
+    fn with_content(mut self, bytes: Vec<u8>, decode: impl FnOnce(Vec<u8>) -> Result<String>) -> Result<Self> {
+        match self.encoding {
+            Encoding::Utf8 => self.content = Some(decode(bytes)?),
+            Encoding::Base64 => self.content_base64 = Some(encoding::encode_base64(&bytes)),
+        }
+        Ok(self)
+    }
+}
+
+fn metadata_only(file: &OpenFile, args: &Args, size: u64, etag: String) -> Output {
     Output {
         path: file.display().to_owned(),
         content: None,
@@ -161,26 +165,25 @@ fn bare(file: &OpenFile, args: &Args, size: u64, etag: String) -> Output {
         encoding: args.encoding,
         size,
         etag,
-        mtime: facts::modified(file.metadata()),
+        mtime: modified(file.metadata()),
     }
 }
 
 fn too_large(file: &OpenFile, selected: u64, limit: u64) -> Error {
     let (shown, size) = (file.display(), file.metadata().size);
-    let sentence = format!(
-        "{selected} bytes of {shown} were asked for, and this call returns {limit} at most; \
-         read it in parts with offset and length."
+    let message = format!(
+        "{shown}: {selected} bytes are more than the {limit} that one call returns; use offset and length to read parts."
     );
-    Error::new(Kind::TooLarge, sentence).with_reason(Reason::ReadTooLarge { size, max_bytes: limit })
+    Error::new(Kind::TooLarge, message).with_reason(Reason::ReadTooLarge { size, max_bytes: limit })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sample::{Sample, field};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
 
-    fn look(desk: &Desk, args: &Args) -> Result<Output> {
-        read(desk, args, &CancellationToken::new())
+    fn read_file(tools: &FileTools, args: &Args) -> Result<Output> {
+        read(tools, args, &CancellationToken::new())
     }
 
     fn args(path: &str) -> Args {
@@ -192,11 +195,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_comes_back_with_what_is_known_of_it() {
-        let sample = Sample::with(&[("src/main.rs", "fn main() {}\n")]);
-        let told = Read(sample.desk()).call(args("src/main.rs"), &Context::detached()).await.unwrap();
-        assert_eq!(told.text, "fn main() {}\n");
-        let out = told.value;
+    async fn a_file_is_returned_with_its_metadata() {
+        let sample = SampleWorkspace::with(&[("src/main.rs", "fn main() {}\n")]);
+        let reply = Read(sample.tools()).call(args("src/main.rs"), &Context::detached()).await.unwrap();
+        assert_eq!(reply.text, "fn main() {}\n");
+        let out = reply.value;
         assert_eq!(out.content.as_deref(), Some("fn main() {}\n"));
         assert_eq!((out.path.as_str(), out.size, out.content_base64), ("src/main.rs", 13, None));
         assert_eq!(out.etag, etag_of(b"fn main() {}\n"));
@@ -204,78 +207,78 @@ mod tests {
     }
 
     #[test]
-    fn an_etag_that_is_still_true_saves_the_content() {
-        let sample = Sample::with(&[("a", "text")]);
-        let etag = look(&sample.desk(), &args("a")).unwrap().etag;
+    fn an_unchanged_file_is_returned_without_content() {
+        let sample = SampleWorkspace::with(&[("a", "text")]);
+        let etag = read_file(&sample.tools(), &args("a")).unwrap().etag;
         let known = |etag: &str| Args { etag: Some(etag.into()), ..args("a") };
-        let again = look(&sample.desk(), &known(&etag)).unwrap();
+        let again = read_file(&sample.tools(), &known(&etag)).unwrap();
         assert_eq!((again.content, again.etag), (None, etag.clone()));
         let small = Args { max_bytes: Some(1), ..known(&etag) };
-        assert!(look(&sample.desk(), &small).unwrap().content.is_none(), "nothing has to be returned");
+        assert!(read_file(&sample.tools(), &small).unwrap().content.is_none(), "nothing has to be returned");
         sample.write("a", b"other");
-        assert_eq!(look(&sample.desk(), &known(&etag)).unwrap().content.as_deref(), Some("other"));
+        assert_eq!(read_file(&sample.tools(), &known(&etag)).unwrap().content.as_deref(), Some("other"));
     }
 
     #[test]
-    fn any_bytes_come_back_as_base64_and_text_alone_as_text() {
-        let sample = Sample::with(&[]);
+    fn any_bytes_are_returned_as_base64_and_only_text_as_text() {
+        let sample = SampleWorkspace::with(&[]);
         sample.write("b", &[0, 0xff, 0xfe]);
         let base64 = Args { encoding: Encoding::Base64, ..args("b") };
-        let out = look(&sample.desk(), &base64).unwrap();
+        let out = read_file(&sample.tools(), &base64).unwrap();
         assert_eq!((out.content, out.content_base64.as_deref()), (None, Some("AP/+")));
-        let error = look(&sample.desk(), &args("b")).unwrap_err();
+        let error = read_file(&sample.tools(), &args("b")).unwrap_err();
         assert_eq!(field(&error), "encoding");
         assert!(error.public.contains("base64"));
     }
 
     #[test]
-    fn more_than_allowed_is_refused_and_says_how_to_go_on() {
-        let sample = Sample::with(&[("a", "0123456789")]);
-        let desk = sample.desk_that_reads(8);
-        let refused = |args: &Args| {
-            let error = look(&desk, args).unwrap_err();
+    fn too_large_a_read_is_rejected_with_a_hint() {
+        let sample = SampleWorkspace::with(&[("a", "0123456789")]);
+        let tools = sample.tools_reading(8);
+        let expect_error = |args: &Args| {
+            let error = read_file(&tools, args).unwrap_err();
             assert_eq!(error.kind, Kind::TooLarge);
             assert!(error.public.contains("offset"), "{error}");
             error.reason.unwrap()
         };
-        assert_eq!(*refused(&args("a")), Reason::ReadTooLarge { size: 10, max_bytes: 8 });
+        assert_eq!(*expect_error(&args("a")), Reason::ReadTooLarge { size: 10, max_bytes: 8 });
         assert_eq!(
-            *refused(&Args { max_bytes: Some(3), ..args("a") }),
+            *expect_error(&Args { max_bytes: Some(3), ..args("a") }),
             Reason::ReadTooLarge { size: 10, max_bytes: 3 }
         );
-        refused(&Args { offset: Some(1), ..args("a") });
-        assert_eq!(look(&desk, &Args { offset: Some(2), ..args("a") }).unwrap().content.unwrap(), "23456789");
+        expect_error(&Args { offset: Some(1), ..args("a") });
+        assert_eq!(read_file(&tools, &Args { offset: Some(2), ..args("a") }).unwrap().content.unwrap(), "23456789");
     }
 
     #[test]
     fn parts_of_a_text_join_to_the_whole() {
         let text = "añ€😀".repeat(5);
-        let sample = Sample::with(&[("t", &text)]);
+        let sample = SampleWorkspace::with(&[("t", &text)]);
         let (mut joined, mut offset) = (String::new(), 0);
         while offset < text.len() as u64 {
-            let out = look(&sample.desk(), &part("t", offset, 7)).unwrap();
+            let out = read_file(&sample.tools(), &part("t", offset, 7)).unwrap();
             assert_eq!((out.size, &out.etag), (text.len() as u64, &etag_of(text.as_bytes())));
             let content = out.content.unwrap();
             offset += content.len() as u64;
             joined += &content;
         }
         assert_eq!(joined, text);
-        assert_eq!(field(&look(&sample.desk(), &part("t", 2, 7)).unwrap_err()), "offset");
+        assert_eq!(field(&read_file(&sample.tools(), &part("t", 2, 7)).unwrap_err()), "offset");
     }
 
     #[test]
-    fn past_the_end_there_is_nothing() {
-        let sample = Sample::with(&[("a", "abc")]);
-        let out = look(&sample.desk(), &part("a", 10, 5)).unwrap();
+    fn a_range_past_the_end_is_empty() {
+        let sample = SampleWorkspace::with(&[("a", "abc")]);
+        let out = read_file(&sample.tools(), &part("a", 10, 5)).unwrap();
         assert_eq!((out.content.as_deref(), out.size), (Some(""), 3));
     }
 
     #[test]
-    fn what_is_no_readable_file_is_refused_for_its_reason() {
-        let sample = Sample::with(&[("d/f", ""), (".env", "SECRET=1")]);
+    fn missing_protected_and_special_files_are_rejected() {
+        let sample = SampleWorkspace::with(&[("d/f", ""), (".env", "SECRET=1")]);
         sample.pipe("pipe");
         sample.link("/etc/passwd", "out");
-        let kind = |path: &str| look(&sample.desk(), &args(path)).unwrap_err().kind;
+        let kind = |path: &str| read_file(&sample.tools(), &args(path)).unwrap_err().kind;
         assert_eq!(kind("missing"), Kind::NotFound);
         assert_eq!(kind(".env"), Kind::Denied);
         assert_eq!(
@@ -285,11 +288,11 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_the_tag_of_a_file_that_nobody_wants_any_more() {
-        let sample = Sample::with(&[("big", &"x".repeat(1 << 20))]);
+    fn a_cancelled_read_stops_computing_the_etag() {
+        let sample = SampleWorkspace::with(&[("big", &"x".repeat(1 << 20))]);
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let error = read(&sample.desk(), &part("big", 0, 5), &cancel).unwrap_err();
+        let error = read(&sample.tools(), &part("big", 0, 5), &cancel).unwrap_err();
         assert_eq!(error.kind, Kind::Cancelled);
     }
 }

@@ -1,36 +1,37 @@
-//! `files_tail`: the last lines of a text file.
+//! `files_tail`: returns the last lines of a text file.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Told, Tool};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::head::{Excerpt, usual_lines};
-use super::text::LONGEST_LINE;
-use super::{Desk, blocking};
+use super::file_tools::FileTools;
+use super::text::excerpt::Excerpt;
+use super::text::line::MAX_LINE_BYTES;
+use crate::progress::blocking;
 
-/// How much is read at once, from the end backwards.
-const BLOCK: u64 = 64 * 1024;
+/// How much is read at a time, from the end backwards.
+const BLOCK_BYTES: u64 = 64 * 1024;
 
-/// Lines of a larger file are not counted.
-const COUNTED: u64 = 64 * 1024 * 1024;
+/// In a larger file the lines before the excerpt are not counted: that would read all of it.
+const MAX_COUNTED_BYTES: u64 = 64 * 1024 * 1024;
 
-pub(crate) struct Tail(pub(crate) Desk);
+pub(crate) struct Tail(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// The file, relative to the workspace.
+    /// File, relative to the workspace.
     path: String,
-    /// How many lines.
-    #[serde(default = "usual_lines")]
+    /// Number of lines.
+    #[serde(default = "crate::defaults::number::<usize, 50>")]
     #[schemars(range(min = 1, max = 10000))]
     lines: usize,
 }
 
 impl Tool for Tail {
     const SPEC: Spec = Spec {
-        title: "Last Lines",
-        description: "Returns the last lines of a text file of any size, reading it from its end. Use it for logs.",
+        title: "Read last lines",
+        description: "Reads the last lines of a text file of any size, such as a log.",
         pace: Pace::Instant,
         tags: &["fs"],
         ..Spec::new("files", "tail", Effect::Reads)
@@ -39,19 +40,19 @@ impl Tool for Tail {
     type Output = Told<Excerpt>;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
-        let (desk, context) = (self.0.clone(), context.clone());
+        let (tools, context) = (self.0.clone(), context.clone());
         blocking(move || {
-            let file = desk.workspace.find(&args.path)?.open_file()?;
-            tail(&file, args.lines, desk.read_bytes, &context).map(|lines| lines.told("more lines come before"))
+            let file = tools.workspace.find(&args.path)?.open_file()?;
+            tail(&file, args.lines, tools.read_bytes, &context).map(|lines| lines.with_text("more lines come before"))
         })
         .await
     }
 }
 
 fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Excerpt> {
-    let end = End::read(file, wanted, most_bytes, context)?;
+    let end = LastBytes::read(file, wanted, most_bytes, context)?;
     let mut lines = Excerpt { path: file.display().to_owned(), more: end.start > 0, ..Excerpt::default() };
-    if end.start <= COUNTED {
+    if end.start <= MAX_COUNTED_BYTES {
         lines.first_line = Some(1 + newlines_before(file, end.start, context)?);
     }
     let text = end.bytes.strip_suffix(b"\n").unwrap_or(&end.bytes);
@@ -64,25 +65,26 @@ fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> R
     Ok(lines)
 }
 
-/// The last bytes of a file, from the beginning of a line on if that could be found.
-struct End {
+/// The last bytes of a file, from the start of a line if one is near enough.
+struct LastBytes {
     bytes: Vec<u8>,
     start: u64,
-    /// The first line is not cut.
+    /// The first line is complete.
     whole: bool,
 }
 
-impl End {
+impl LastBytes {
+    /// Reads blocks backwards until there are enough lines, but no more than `most_bytes`.
     fn read(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Self> {
         let size = file.metadata().size;
-        let lowest = size.saturating_sub(most_bytes.max(LONGEST_LINE as u64));
+        let lowest = size.saturating_sub(most_bytes.max(MAX_LINE_BYTES as u64));
         let mut blocks: Vec<Vec<u8>> = Vec::new();
         let (mut start, mut newlines) = (size, 0);
         while start > lowest {
             context.check()?;
-            let from = start.saturating_sub(BLOCK).max(lowest);
+            let from = start.saturating_sub(BLOCK_BYTES).max(lowest);
             let block = file.read_range(from, start - from)?;
-            // The newline at the very end ends the last line and begins none.
+            // A newline at the very end of the file ends the last line and does not begin another.
             let searched = if start == size { block.strip_suffix(b"\n").unwrap_or(&block) } else { &block };
             for at in memchr::memrchr_iter(b'\n', searched) {
                 newlines += 1;
@@ -98,15 +100,15 @@ impl End {
         Ok(if lowest == 0 { Self { bytes, start: 0, whole: true } } else { Self::from_next_line(bytes, lowest) })
     }
 
-    /// Drops a line whose beginning is too far away, unless there is no other: then its end is shown.
+    /// Drops a first line whose start is too far away; if it is the only line, its end is kept.
     fn from_next_line(mut bytes: Vec<u8>, start: u64) -> Self {
         let next = memchr::memchr(b'\n', &bytes).map(|at| at + 1).filter(|next| *next < bytes.len());
-        let gone = next.unwrap_or(bytes.len().saturating_sub(LONGEST_LINE));
+        let gone = next.unwrap_or(bytes.len().saturating_sub(MAX_LINE_BYTES));
         Self { bytes: bytes.split_off(gone), start: start + gone as u64, whole: next.is_some() }
     }
 }
 
-/// The blocks were read backwards.
+/// Joins the blocks, which were read backwards.
 fn joined(first: Vec<u8>, blocks: Vec<Vec<u8>>) -> Vec<u8> {
     let mut bytes = first;
     for block in blocks.into_iter().rev() {
@@ -119,7 +121,7 @@ fn newlines_before(file: &OpenFile, end: u64, context: &Context) -> Result<u64> 
     let (mut at, mut count) = (0, 0);
     while at < end {
         context.check()?;
-        let block = file.read_range(at, (end - at).min(4 * BLOCK))?;
+        let block = file.read_range(at, (end - at).min(4 * BLOCK_BYTES))?;
         if block.is_empty() {
             break;
         }
@@ -132,18 +134,18 @@ fn newlines_before(file: &OpenFile, end: u64, context: &Context) -> Result<u64> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sample::Sample;
+    use crate::files::testing::workspace::SampleWorkspace;
 
-    fn last(sample: &Sample, path: &str, lines: usize, most_bytes: u64) -> Excerpt {
-        let file = sample.desk().workspace.find(path).unwrap().open_file().unwrap();
+    fn last(sample: &SampleWorkspace, path: &str, lines: usize, most_bytes: u64) -> Excerpt {
+        let file = sample.tools().workspace.find(path).unwrap().open_file().unwrap();
         tail(&file, lines, most_bytes, &Context::detached()).unwrap()
     }
 
     #[tokio::test]
     async fn the_last_lines_come_with_the_number_of_the_first() {
-        let sample = Sample::with(&[("f", "one\ntwo\nthree\n")]);
+        let sample = SampleWorkspace::with(&[("f", "one\ntwo\nthree\n")]);
         let args = Args { path: "f".into(), lines: 2 };
-        let out = Tail(sample.desk()).call(args, &Context::detached()).await.unwrap().value;
+        let out = Tail(sample.tools()).call(args, &Context::detached()).await.unwrap().value;
         assert_eq!((out.text.as_str(), out.lines, out.first_line, out.more), ("two\nthree", 2, Some(2), true));
         let all = last(&sample, "f", 3, 1000);
         assert_eq!((all.lines, all.first_line, all.more), (3, Some(1), false));
@@ -152,38 +154,38 @@ mod tests {
 
     #[test]
     fn a_file_may_be_empty_or_end_without_a_newline() {
-        let sample = Sample::with(&[("empty", ""), ("one", "x"), ("blank", "\n"), ("two", "a\n\nb")]);
-        let told = |path: &str, lines| {
+        let sample = SampleWorkspace::with(&[("empty", ""), ("one", "x"), ("blank", "\n"), ("two", "a\n\nb")]);
+        let last = |path: &str, lines| {
             let out = last(&sample, path, lines, 1000);
             (out.text, out.lines)
         };
-        assert_eq!(told("empty", 5), (String::new(), 0));
-        assert_eq!(told("one", 5), ("x".into(), 1));
-        assert_eq!(told("blank", 5), (String::new(), 1));
-        assert_eq!(told("two", 2), ("\nb".into(), 2));
+        assert_eq!(last("empty", 5), (String::new(), 0));
+        assert_eq!(last("one", 5), ("x".into(), 1));
+        assert_eq!(last("blank", 5), (String::new(), 1));
+        assert_eq!(last("two", 2), ("\nb".into(), 2));
     }
 
     #[test]
     fn lines_are_found_across_blocks() {
         let lines: Vec<String> = (1..=50_000).map(|number| format!("line {number}")).collect();
-        let sample = Sample::with(&[("log", &lines.join("\n"))]);
+        let sample = SampleWorkspace::with(&[("log", &lines.join("\n"))]);
         let out = last(&sample, "log", 20_000, 4_000_000);
         assert_eq!((out.lines, out.first_line), (20_000, Some(30_001)));
         assert_eq!(out.text, lines[30_000..].join("\n"));
     }
 
     #[test]
-    fn a_line_without_beginning_is_shown_by_its_end_and_marked() {
-        let sample = Sample::with(&[]);
+    fn the_end_of_an_overlong_line_is_shown_and_marked() {
+        let sample = SampleWorkspace::with(&[]);
         sample.write("long", &[vec![b'x'; 100_000], b"END".to_vec()].concat());
         let out = last(&sample, "long", 5, 10_000);
         assert_eq!((out.lines, out.cut.as_slice(), out.more, out.first_line), (1, &[1][..], true, Some(1)));
-        assert!(out.text.ends_with("END") && out.text.len() <= LONGEST_LINE);
+        assert!(out.text.ends_with("END") && out.text.len() <= MAX_LINE_BYTES);
     }
 
     #[test]
-    fn the_text_stays_within_its_bytes_and_begins_with_a_line() {
-        let sample = Sample::with(&[("f", &"0123456789\n".repeat(1000))]);
+    fn the_text_keeps_to_the_limit_and_begins_with_a_line() {
+        let sample = SampleWorkspace::with(&[("f", &"0123456789\n".repeat(1000))]);
         let out = last(&sample, "f", 1000, 2500);
         assert!(out.more && out.text.len() <= 2500 && out.text.starts_with('0'), "{}", out.text.len());
         assert_eq!(out.first_line, Some(1001 - out.lines as u64));

@@ -1,89 +1,89 @@
-//! `files_write`: a file is to hold this.
+//! `files_write`: creates a file or replaces its content.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Pace, Reason, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Desk;
-use super::asked::Asked;
-use super::content::{self, Encoding};
-use super::outcome::{Shown, What};
-use super::plan::{Meant, Now, Plan, missing};
+use super::file_tools::{ChangeArgs, FileTools};
+use super::planning::commit::DiffInReply;
+use super::planning::errors::{already_exists, not_found};
+use super::planning::plan::{LinkHandling, NewState, Plan};
+use super::planning::report::ChangeKind;
+use super::text::encoding::{self, Encoding};
 
-pub(crate) struct Write(pub(crate) Desk);
+pub(crate) struct Write(pub(crate) FileTools);
 
-/// Makes a file or replaces its content.
+/// Creates a file or replaces its content.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// The file, relative to the workspace or absolute beneath one of its roots.
+    /// File, relative to the workspace, or absolute inside one of its roots.
     path: String,
-    /// The new content as text. Give either this or content_base64.
+    /// New content as text. Give this or content_base64.
     #[serde(default)]
     content: Option<String>,
-    /// The new content as base64, for what is no text.
+    /// New content as base64, for bytes that are not text.
     #[serde(default)]
     content_base64: Option<String>,
-    /// How `content` is to be read.
+    /// Encoding of `content`.
     #[serde(default)]
     encoding: Encoding,
-    /// Make the file if it is not there.
-    #[serde(default = "crate::yes")]
+    /// Create the file if it does not exist.
+    #[serde(default = "crate::defaults::yes")]
     create: bool,
-    /// Replace the file if it is there, whatever it holds.
+    /// Replace the file if it exists.
     #[serde(default)]
     overwrite: bool,
-    /// Replace the file only if this is its etag.
+    /// Replace the file only if it has this etag.
     #[serde(default)]
     etag: Option<String>,
-    /// POSIX permission bits, 0 to 511 (octal 777); an existing file keeps its own if this is left out.
+    /// POSIX permission bits, 0 to 511 (octal 777). Default: those of the existing file.
     #[serde(default)]
     mode: Option<u32>,
-    /// Make missing directories.
-    #[serde(default = "crate::yes")]
+    /// Create missing parent directories.
+    #[serde(default = "crate::defaults::yes")]
     mkdirs: bool,
 }
 
 impl Change {
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
-        let bytes = content::bytes(self.content, self.content_base64, self.encoding)?;
+        let bytes = encoding::content_bytes(self.content, self.content_base64, self.encoding)?;
         if let Some(mode) = self.mode.filter(|mode| *mode > 0o777) {
-            return Err(Error::field(
-                "mode",
-                format!("The mode {mode} (octal {mode:o}) is not between 0 and octal 777."),
-            ));
+            return Err(Error::field("mode", format!("Mode {mode} (octal {mode:o}) is not between 0 and octal 777.")));
         }
         if self.path.ends_with('/') {
             return Err(Error::field(
                 "path",
-                format!("{} names a directory; a file has no slash at its end.", self.path),
+                format!("{} is a directory path; a file path does not end with a slash.", self.path),
             ));
         }
-        let at = plan.item("path", &self.path, Meant::Target)?;
+        let at = plan.item("path", &self.path, LinkHandling::Follow)?;
         let there = plan.is_file("path", at)?;
         plan.check_etag(at, self.etag.as_deref())?;
         if there && !self.overwrite && self.etag.is_none() {
-            return Err(exists("overwrite", &plan.items[at].path));
+            return Err(already_exists(&plan.items[at].path));
         }
         if !there && !self.create {
-            return Err(missing(&plan.items[at].path));
+            return Err(not_found(&plan.items[at].path));
         }
         if !self.mkdirs {
-            plan.has_directory(at)?;
+            plan.check_parent_exists(at)?;
         }
-        plan.put(at, Now::Bytes(bytes))?;
+        plan.set_state(at, NewState::Content(bytes))?;
         plan.items[at].mode = self.mode.or(plan.items[at].mode);
         Ok(())
     }
 }
 
 impl Plan {
-    /// Whether an item could be made without making its directory first.
-    fn has_directory(&self, at: usize) -> Result<()> {
-        let made = |path: &str| self.items.iter().any(|item| matches!(item.now, Now::Directory) && item.path == path);
-        match self.items[at].place.missing_directories().into_iter().find(|path| !made(path)) {
+    /// Fails if the parent directory of an item neither exists nor is created by this plan.
+    fn check_parent_exists(&self, at: usize) -> Result<()> {
+        let planned = |path: &str| {
+            self.items.iter().any(|item| matches!(item.state, NewState::NewDirectory) && item.path == path)
+        };
+        match self.items[at].target.missing_directories().into_iter().find(|path| !planned(path)) {
             Some(directory) => Err(Error::not_found(format!(
-                "There is no directory {directory}; set mkdirs to have it made, or make it with files_mkdir."
+                "Directory {directory} does not exist; set mkdirs, or create it with files_mkdir."
             ))
             .with_reason(Reason::path(directory))),
             None => Ok(()),
@@ -91,29 +91,23 @@ impl Plan {
     }
 }
 
-/// Something is there that was not to be replaced.
-pub(super) fn exists(way_out: &str, path: &str) -> Error {
-    Error::new(Kind::Conflict, format!("{path} exists already; set {way_out}, or give its etag, to replace it."))
-        .with_reason(Reason::path(path))
-}
-
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
     path: String,
-    /// In bytes.
+    /// Size in bytes.
     size: u64,
-    /// Tells this content apart; give it with the next change of the file.
+    /// Etag of the new content; pass it with the next change.
     etag: String,
-    /// When the file was changed; ISO-8601.
+    /// Modification time, ISO 8601.
     mtime: String,
-    /// The file is new.
+    /// The file was created.
     created: bool,
-    /// The file was there and its content was replaced.
+    /// The file existed and its content was replaced.
     overwritten: bool,
     /// Nothing was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dry_run: bool,
-    /// What would be changed, if this is a dry run.
+    /// Unified diff, in a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<String>,
 }
@@ -121,29 +115,29 @@ pub(crate) struct Output {
 impl Tool for Write {
     const SPEC: Spec = Spec {
         title: "Write file",
-        description: "Creates a file or replaces its whole content, atomically; missing directories are made. An \
-                      existing file is replaced only with overwrite=true or with its current etag. To change a part of \
-                      a file use files_edit.",
+        description: "Creates a file or replaces its whole content, atomically, with missing parent directories. \
+                      Replaces an existing file only with overwrite=true or its current etag. To change a part of a \
+                      file, use files_edit.",
         pace: Pace::Instant,
         idempotent: true,
         dry_run: true,
         tags: &["fs"],
         ..Spec::new("files", "write", Effect::Writes)
     };
-    type Args = Asked<Change>;
+    type Args = ChangeArgs<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Asked<Change>, context: &Context) -> Result<Output> {
-        let done = self.0.change(context, args.dry_run, Shown::Not, |plan| args.change.plan(plan));
+    async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
+        let done = self.0.change(context, args.dry_run, DiffInReply::Never, |plan| args.change.plan(plan));
         let ((), mut report) = done.await?;
-        let changed = report.take_one()?;
+        let changed = report.take_only_entry()?;
         Ok(Output {
             path: changed.path,
             size: changed.size.unwrap_or(0),
             etag: changed.etag.unwrap_or_default(),
             mtime: changed.mtime.unwrap_or_else(|| context.clock.now().to_string()),
-            created: changed.what == What::Created,
-            overwritten: changed.what == What::Overwritten,
+            created: changed.what == ChangeKind::Created,
+            overwritten: changed.what == ChangeKind::Overwritten,
             dry_run: report.dry_run,
             diff: report.diff,
         })
@@ -152,54 +146,54 @@ impl Tool for Write {
 
 #[cfg(test)]
 mod tests {
+    use mainstay_core::Kind;
     use serde_json::json;
-
     use std::os::unix::fs::PermissionsExt as _;
 
     use mainstay_sandbox::etag_of;
     use serde_json::Value;
 
     use super::*;
-    use crate::files::sample::{Sample, field};
-    use crate::files::trial::{call, refused, rehearsed};
+    use crate::files::testing::calls::{call, dry_run_then_call, expect_error};
+    use crate::files::testing::workspace::{SampleWorkspace, field};
 
-    async fn write(sample: &Sample, args: Value) -> Result<Value> {
-        call(Write(sample.desk()), args).await
+    async fn write(sample: &SampleWorkspace, args: Value) -> Result<Value> {
+        call(Write(sample.tools()), args).await
     }
 
-    async fn kind(sample: &Sample, args: Value) -> Kind {
-        refused(sample, Write, args).await.kind
+    async fn kind(sample: &SampleWorkspace, args: Value) -> Kind {
+        expect_error(sample, Write, args).await.kind
     }
 
-    fn content(sample: &Sample, path: &str) -> Vec<u8> {
+    fn content(sample: &SampleWorkspace, path: &str) -> Vec<u8> {
         std::fs::read(sample.path().join(path)).unwrap()
     }
 
     #[tokio::test]
     async fn a_new_file_is_written_with_its_directories() {
-        let sample = Sample::with(&[]);
-        let done = write(&sample, json!({"path": "a/b/x", "content": "hi\n"})).await.unwrap();
+        let sample = SampleWorkspace::with(&[]);
+        let result = write(&sample, json!({"path": "a/b/x", "content": "hi\n"})).await.unwrap();
         assert_eq!(content(&sample, "a/b/x"), b"hi\n");
-        assert_eq!((&done["path"], &done["size"]), (&json!("a/b/x"), &json!(3)));
-        assert_eq!((&done["created"], &done["overwritten"]), (&json!(true), &json!(false)));
-        assert_eq!(done["etag"], etag_of(b"hi\n"));
-        let names: Vec<&String> = done.as_object().unwrap().keys().collect();
+        assert_eq!((&result["path"], &result["size"]), (&json!("a/b/x"), &json!(3)));
+        assert_eq!((&result["created"], &result["overwritten"]), (&json!(true), &json!(false)));
+        assert_eq!(result["etag"], etag_of(b"hi\n"));
+        let names: Vec<&String> = result.as_object().unwrap().keys().collect();
         assert_eq!(names, ["created", "etag", "mtime", "overwritten", "path", "size"], "the contract's and no other");
-        assert!(done["mtime"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
+        assert!(result["mtime"].as_str().unwrap().parse::<jiff::Timestamp>().is_ok());
     }
 
     #[tokio::test]
     async fn an_existing_file_is_kept_without_overwrite_or_etag() {
-        let sample = Sample::with(&[("x", "old")]);
+        let sample = SampleWorkspace::with(&[("x", "old")]);
         assert_eq!(kind(&sample, json!({"path": "x", "content": "new"})).await, Kind::Conflict);
-        let done = write(&sample, json!({"path": "x", "content": "new", "overwrite": true})).await.unwrap();
-        assert_eq!((&done["created"], &done["overwritten"]), (&json!(false), &json!(true)));
+        let result = write(&sample, json!({"path": "x", "content": "new", "overwrite": true})).await.unwrap();
+        assert_eq!((&result["created"], &result["overwritten"]), (&json!(false), &json!(true)));
         assert_eq!(content(&sample, "x"), b"new");
     }
 
     #[tokio::test]
     async fn the_right_etag_replaces_and_a_wrong_one_conflicts_even_with_overwrite() {
-        let sample = Sample::with(&[("x", "old")]);
+        let sample = SampleWorkspace::with(&[("x", "old")]);
         let wrong = json!({"path": "x", "content": "new", "overwrite": true, "etag": "0"});
         let error = write(&sample, wrong).await.unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
@@ -210,21 +204,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_etag_of_a_file_that_is_gone_conflicts() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         assert_eq!(kind(&sample, json!({"path": "x", "content": "", "etag": "0"})).await, Kind::Conflict);
     }
 
     #[tokio::test]
     async fn nothing_is_made_that_was_not_to_be_made() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         assert_eq!(kind(&sample, json!({"path": "x", "content": "", "create": false})).await, Kind::NotFound);
         let error = write(&sample, json!({"path": "a/b/x", "content": "", "mkdirs": false})).await.unwrap_err();
-        assert!(error.kind == Kind::NotFound && error.public.contains("directory a;"), "{error}");
+        assert!(error.kind == Kind::NotFound && error.public.contains("Directory a "), "{error}");
     }
 
     #[tokio::test]
     async fn wrong_values_are_refused_by_field() {
-        let sample = Sample::with(&[("d/x", "")]);
+        let sample = SampleWorkspace::with(&[("d/x", "")]);
         for (args, name) in [
             (json!({"path": "x"}), "content"),
             (json!({"path": "x", "content": "a", "content_base64": "YQ=="}), "content"),
@@ -243,21 +237,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_argument_nobody_knows_is_refused() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         let error = write(&sample, json!({"path": "x", "content": "", "overwrit": true})).await.unwrap_err();
         assert!(error.public.contains("overwrit"), "{error}");
     }
 
     #[tokio::test]
     async fn bytes_that_are_no_text_arrive_unchanged() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         write(&sample, json!({"path": "x", "content_base64": "AP/+"})).await.unwrap();
         assert_eq!(content(&sample, "x"), [0, 255, 254]);
     }
 
     #[tokio::test]
     async fn the_mode_is_set_or_kept() {
-        let sample = Sample::with(&[("x", "")]);
+        let sample = SampleWorkspace::with(&[("x", "")]);
         let mode = || std::fs::metadata(sample.path().join("x")).unwrap().permissions().mode() & 0o777;
         write(&sample, json!({"path": "x", "content": "1", "mode": 0o750, "overwrite": true})).await.unwrap();
         assert_eq!(mode(), 0o750);
@@ -267,7 +261,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_link_stays_and_the_file_behind_it_is_written() {
-        let sample = Sample::with(&[("real", "old")]);
+        let sample = SampleWorkspace::with(&[("real", "old")]);
         sample.link("real", "link");
         write(&sample, json!({"path": "link", "content": "new", "overwrite": true})).await.unwrap();
         assert!(sample.path().join("link").is_symlink());
@@ -276,21 +270,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_dry_run_shows_the_diff_and_changes_nothing() {
-        let sample = Sample::with(&[("x", "a\nb\n")]);
+        let sample = SampleWorkspace::with(&[("x", "a\nb\n")]);
         let args = json!({"path": "x", "content": "a\nc\n", "overwrite": true});
-        let (told, done) = rehearsed(&sample, || Write(sample.desk()), args).await;
-        assert!(told["diff"].as_str().unwrap().ends_with("@@ -1,2 +1,2 @@\n a\n-b\n+c\n"), "{told}");
+        let (preview, result) = dry_run_then_call(&sample, || Write(sample.tools()), args).await;
+        assert!(preview["diff"].as_str().unwrap().ends_with("@@ -1,2 +1,2 @@\n a\n-b\n+c\n"), "{preview}");
         for name in ["path", "size", "etag", "created", "overwritten"] {
-            assert_eq!(told[name], done[name]);
+            assert_eq!(preview[name], result[name]);
         }
-        let told = write(&sample, json!({"path": "n/y", "content": "", "dry_run": true})).await.unwrap();
-        assert_eq!(told["created"], true);
+        let preview = write(&sample, json!({"path": "n/y", "content": "", "dry_run": true})).await.unwrap();
+        assert_eq!(preview["created"], true);
         assert!(!sample.path().join("n").exists());
     }
 
     #[tokio::test]
     async fn protected_names_are_not_written() {
-        let sample = Sample::with(&[]);
+        let sample = SampleWorkspace::with(&[]);
         for path in [".env", ".git/config", "a/.SSH/x"] {
             assert_eq!(kind(&sample, json!({"path": path, "content": ""})).await, Kind::Denied, "{path}");
         }

@@ -1,4 +1,4 @@
-//! `server_echo`: does the connection work?
+//! `server_echo`: returns its argument.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
@@ -8,20 +8,20 @@ pub(crate) struct Echo;
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Any text; it comes back unchanged.
+    /// Text to return.
     text: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The text that was sent.
+    /// The same text.
     text: String,
 }
 
 impl Tool for Echo {
     const SPEC: Spec = Spec {
         title: "Echo",
-        description: "Returns the text it is given. Use it to check that the connection to this server works.",
+        description: "Returns the given text. Use it to check the connection to this server.",
         pace: Pace::Instant,
         tags: &["diagnostic"],
         ..Spec::new("server", "echo", Effect::Reads)
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn text_comes_back_unchanged() {
+    async fn text_is_returned_unchanged() {
         let out = Echo.call(Args { text: "a\u{0}ü\n".into() }, &Context::detached()).await.unwrap();
         assert_eq!(out.text, "a\u{0}ü\n");
     }

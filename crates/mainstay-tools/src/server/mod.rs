@@ -1,4 +1,4 @@
-//! Tools about the server itself.
+//! The family `server`: tools about the server itself, one file each.
 
 mod echo;
 mod status;
@@ -6,8 +6,9 @@ mod time;
 
 use mainstay_core::Family;
 
-use crate::Setup;
+use crate::setup::Setup;
 
+/// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(setup: &Setup) -> Family {
     Family::new("server").tool(echo::Echo).tool(status::Status::new(setup)).tool(time::Time)
 }

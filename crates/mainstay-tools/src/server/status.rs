@@ -1,4 +1,4 @@
-//! `server_status`: what is this server, and what does it work on?
+//! `server_status`: describes the server and the caller's permissions.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Setup;
+use crate::setup::Setup;
 
 pub(crate) struct Status {
     version: &'static str,
@@ -33,21 +33,21 @@ pub(crate) struct Args {}
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
     version: String,
-    /// The directory this server works on.
+    /// Directory that the server works on.
     workspace: String,
-    /// The storage engine: sqlite or postgres.
+    /// Storage engine: sqlite or postgres.
     store: String,
     uptime_seconds: u64,
-    /// Who the server takes you for.
+    /// Identity of the caller.
     principal: String,
-    /// What you may do.
+    /// Scopes of the caller.
     scopes: Vec<String>,
 }
 
 impl Tool for Status {
     const SPEC: Spec = Spec {
         title: "Server status",
-        description: "Tells the server's version, the workspace it serves, how long it has been running, and what this caller may do.",
+        description: "Returns the server's version, workspace, storage engine and uptime, and your identity and scopes.",
         pace: Pace::Instant,
         tags: &["diagnostic"],
         ..Spec::new("server", "status", Effect::Reads)

@@ -1,4 +1,4 @@
-//! `server_time`: what time is it where the work is done?
+//! `server_time`: returns the server's time.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
@@ -11,16 +11,16 @@ pub(crate) struct Args {}
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The time in UTC, as RFC 3339 writes it.
+    /// Time in UTC, RFC 3339.
     utc: String,
-    /// The same in milliseconds since 1970.
+    /// Milliseconds since 1970.
     unix_ms: i64,
 }
 
 impl Tool for Time {
     const SPEC: Spec = Spec {
         title: "Time",
-        description: "Tells the server's current time in UTC. Use it instead of guessing today's date.",
+        description: "Returns the server's current time in UTC. Use it instead of guessing the date.",
         pace: Pace::Instant,
         tags: &["diagnostic"],
         ..Spec::new("server", "time", Effect::Reads)
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn both_forms_say_the_same() {
+    async fn both_formats_are_the_same_time() {
         let mut context = Context::detached();
         context.clock = Arc::new(ManualClock::at_ms(1_234_567_890_123));
         let out = Time.call(Args {}, &context).await.unwrap();

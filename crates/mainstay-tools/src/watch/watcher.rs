@@ -8,7 +8,7 @@ use mainstay_core::Event;
 use mainstay_sandbox::{Metadata, Workspace, WorkspacePath};
 
 use super::watch_list::{ResourceChange, WatchList};
-use crate::files::blocking;
+use crate::progress::blocking;
 
 /// How often resources are polled. Only metadata of files is read, not their content.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! Which paths are meant: globs as in `.gitignore`, with `!` for those that are not.
+//! Selecting paths by globs, with the syntax of `.gitignore`; a glob that begins with `!` excludes.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -6,52 +6,50 @@ use std::path::Path;
 use ignore::overrides::{Override, OverrideBuilder};
 use mainstay_core::{Error, Result};
 
-/// As many as anybody writes.
-const MOST: usize = 100;
-
 #[derive(Debug)]
 pub(crate) struct Globs {
     set: Override,
-    /// The plain names each glob begins with: nothing can match anywhere else. Empty if that is not known of all.
-    beginnings: Vec<Vec<String>>,
+    /// The directories that the globs begin with, without wildcards: nothing outside of them can match. Empty if one of
+    /// the globs can match anywhere.
+    literal_prefixes: Vec<Vec<String>>,
 }
 
 impl Globs {
-    /// `field` is the argument they came in.
+    /// Compiles the globs. `field` is the argument they were given as, which also limits their number.
     pub(crate) fn new(globs: &[String], field: &str) -> Result<Self> {
-        if globs.len() > MOST {
-            return Err(Error::field(field, format!("{} globs are too many; {MOST} are allowed.", globs.len())));
-        }
         let mut builder = OverrideBuilder::new("");
         for glob in globs {
             let plain = glob.strip_prefix("./").unwrap_or(glob);
             if plain.trim().is_empty() {
-                return Err(Error::field(field, "A glob is empty; `**` matches every path."));
+                return Err(Error::field(field, "A glob is empty; use `**` to match every path."));
             }
-            builder.add(plain).map_err(|error| Error::field(field, format!("{glob:?} is not a glob: {error}.")))?;
+            builder
+                .add(plain)
+                .map_err(|error| Error::field(field, format!("{glob:?} is not a valid glob: {error}.")))?;
         }
         let set = builder.build().map_err(|error| Error::field(field, format!("The globs are too large: {error}.")))?;
-        Ok(Self { set, beginnings: beginnings(globs) })
+        Ok(Self { set, literal_prefixes: literal_prefixes(globs) })
     }
 
-    /// Whether a path, told from where the walk starts, is meant.
-    pub(crate) fn mean(&self, path: &Path, is_directory: bool) -> bool {
+    /// Whether a path, relative to the start of the walk, is selected.
+    pub(crate) fn matches(&self, path: &Path, is_directory: bool) -> bool {
         let verdict = self.set.matched(path, is_directory);
         if self.set.num_whitelists() > 0 { verdict.is_whitelist() } else { !verdict.is_ignore() }
     }
 
-    /// Whether something in this directory can be meant.
-    pub(crate) fn lead_into(&self, path: &Path) -> bool {
+    /// Whether something in this directory can be selected. Directories that cannot contain a match are not entered.
+    pub(crate) fn may_contain_match(&self, path: &Path) -> bool {
         if self.set.matched(path, true).is_ignore() {
             return false;
         }
         let fits = |names: &Vec<String>| path.iter().zip(names).all(|(name, wanted)| name == OsStr::new(wanted));
-        self.beginnings.is_empty() || self.beginnings.iter().any(fits)
+        self.literal_prefixes.is_empty() || self.literal_prefixes.iter().any(fits)
     }
 }
 
-/// A glob without a slash can match at any depth; so can one whose first name is not plain.
-fn beginnings(globs: &[String]) -> Vec<Vec<String>> {
+/// The literal directories at the beginning of each glob. A glob without a slash, or with one only at its end, can match
+/// at any depth.
+fn literal_prefixes(globs: &[String]) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for glob in globs.iter().filter(|glob| !glob.starts_with('!')) {
         let anchored = glob.trim_start_matches("./");
@@ -68,7 +66,7 @@ fn beginnings(globs: &[String]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::sample::field;
+    use crate::files::testing::workspace::field;
 
     fn globs(all: &[&str]) -> Globs {
         Globs::new(&all.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>(), "glob").unwrap()
@@ -87,31 +85,31 @@ mod tests {
             ("**/*.{rs,toml}", "Cargo.toml", true),
             ("[ab].txt", "c.txt", false),
         ];
-        for (glob, path, meant) in cases {
-            assert_eq!(globs(&[glob]).mean(path.as_ref(), false), meant, "{glob} {path}");
+        for (glob, path, matches) in cases {
+            assert_eq!(globs(&[glob]).matches(path.as_ref(), false), matches, "{glob} {path}");
         }
     }
 
     #[test]
-    fn a_glob_with_a_mark_takes_away() {
+    fn a_glob_with_an_exclamation_mark_excludes() {
         let both = globs(&["*.rs", "!gen*.rs"]);
-        assert!(both.mean("a.rs".as_ref(), false) && !both.mean("x/gen_a.rs".as_ref(), false));
+        assert!(both.matches("a.rs".as_ref(), false) && !both.matches("x/gen_a.rs".as_ref(), false));
         let alone = globs(&["!vendor"]);
-        assert!(alone.mean("a".as_ref(), false) && !alone.lead_into("x/vendor".as_ref()));
+        assert!(alone.matches("a".as_ref(), false) && !alone.may_contain_match("x/vendor".as_ref()));
     }
 
     #[test]
-    fn directories_that_cannot_hold_a_match_are_left_out() {
+    fn directories_that_cannot_contain_a_match_are_not_entered() {
         let both = globs(&["src/a/*.rs", "tests/**"]);
-        for (path, leads) in [("src", true), ("src/a", true), ("src/b", false), ("tests/x/y", true), ("docs", false)] {
-            assert_eq!(both.lead_into(path.as_ref()), leads, "{path}");
+        for (path, may) in [("src", true), ("src/a", true), ("src/b", false), ("tests/x/y", true), ("docs", false)] {
+            assert_eq!(both.may_contain_match(path.as_ref()), may, "{path}");
         }
-        assert!(globs(&["src/*.rs", "*.md"]).lead_into("docs".as_ref()));
-        assert!(globs(&["{src,docs}/*.md"]).lead_into("docs".as_ref()));
+        assert!(globs(&["src/*.rs", "*.md"]).may_contain_match("docs".as_ref()));
+        assert!(globs(&["{src,docs}/*.md"]).may_contain_match("docs".as_ref()));
     }
 
     #[test]
-    fn a_glob_that_is_none_is_refused_with_the_reason() {
+    fn an_invalid_glob_is_rejected_with_the_reason() {
         for glob in ["[a", "{a", ""] {
             let error = Globs::new(&[glob.to_owned()], "pattern").unwrap_err();
             assert_eq!(field(&error), "pattern", "{glob}");

@@ -2,56 +2,60 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use super::way::DEEPEST;
-use super::*;
-use crate::files::sample::Sample;
 use mainstay_core::Kind;
+use mainstay_sandbox::Dir;
 
-/// Notes every path it sees, and may call the walk off at one of them.
-struct Notes {
+use super::page::PageLimits;
+use super::traversal::MAX_DEPTH;
+use super::*;
+use crate::files::testing::workspace::SampleWorkspace;
+use crate::progress::Progress;
+
+/// Records every path it visits, and may cancel the walk at one of them.
+struct RecordingVisitor {
     paths: Mutex<Vec<String>>,
     last: Option<&'static str>,
     progress: Progress,
 }
 
-impl Notes {
+impl RecordingVisitor {
     fn new() -> Self {
         Self { paths: Mutex::default(), last: None, progress: Progress::default() }
     }
 }
 
-impl Visit for Notes {
-    type Kit = ();
-    type Catch = Pile<Vec<u8>>;
-    const SHARED: bool = true;
+impl Visitor for RecordingVisitor {
+    type Worker = ();
+    type Collector = Collected<Vec<u8>>;
+    const PARALLEL_ENTRIES: bool = true;
 
-    fn kit(&self) {}
+    fn worker(&self) {}
 
-    fn wants(&self, _seen: &Seen<'_>) -> bool {
+    fn wants(&self, _found: &WalkEntry<'_>) -> bool {
         true
     }
 
-    fn visit(&self, _kit: &mut (), seen: &Seen<'_>, _stop: &Stop, caught: &mut Pile<Vec<u8>>) {
-        if self.last.is_some_and(|last| seen.entry.name == last) {
+    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, collected: &mut Collected<Vec<u8>>) {
+        if self.last.is_some_and(|last| found.entry.name == last) {
             self.progress.cancel();
         }
-        self.paths.lock().unwrap().push(seen.shown());
-        caught.add(seen.path().as_os_str().as_bytes().to_vec(), 1);
+        self.paths.lock().unwrap().push(found.display());
+        collected.add(found.path().as_os_str().as_bytes().to_vec(), 1);
     }
 }
 
 fn walk(items: usize) -> Walk {
-    let size = Size { items, bytes: usize::MAX };
-    Walk { since: None, ignored: false, depth: usize::MAX, size, progress: Progress::default() }
+    let limits = PageLimits { items, bytes: usize::MAX };
+    Walk { resume: None, ignored: false, depth: usize::MAX, limits, progress: Progress::default() }
 }
 
-fn start(sample: &Sample, path: &str) -> Dir {
-    sample.desk().workspace.find(path).unwrap().open_dir().unwrap()
+fn start(sample: &SampleWorkspace, path: &str) -> Dir {
+    sample.tools().workspace.find(path).unwrap().open_dir().unwrap()
 }
 
 #[test]
-fn every_thread_gives_the_same_order() {
-    let sample = Sample::with(&[]);
+fn the_order_does_not_depend_on_the_threads() {
+    let sample = SampleWorkspace::with(&[]);
     let mut expected = Vec::new();
     for a in 0..20 {
         expected.push(format!("{a:02}").into_bytes());
@@ -61,24 +65,24 @@ fn every_thread_gives_the_same_order() {
         }
     }
     for _ in 0..20 {
-        let all = walk(10_000).run(start(&sample, "."), &Notes::new()).unwrap().caught.things;
+        let all = walk(10_000).run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list;
         assert!(all == expected, "{} of {}", all.len(), expected.len());
     }
     for items in [1, 150, 1999] {
-        let some = walk(items).run(start(&sample, "."), &Notes::new()).unwrap().caught.things;
+        let some = walk(items).run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list;
         assert!(some.len() > items, "there is more, and that shows");
         assert!(some == expected[..some.len()], "{items}");
     }
 }
 
 #[test]
-fn a_walk_goes_on_behind_any_path_even_one_that_has_gone() {
-    let sample = Sample::with(&[("a/b/c", ""), ("a/d", ""), ("e", "")]);
+fn a_walk_resumes_after_any_path_even_one_that_was_removed() {
+    let sample = SampleWorkspace::with(&[("a/b/c", ""), ("a/d", ""), ("e", "")]);
     sample.write(std::ffi::OsStr::from_bytes(b"a/b/\xff"), b"");
     let all: [&[u8]; 6] = [b"a", b"a/b", b"a/b/c", b"a/b/\xff", b"a/d", b"e"];
     let behind = |path: &[u8], inclusive| {
-        let since = Some(Since::path(path, inclusive));
-        Walk { since, ..walk(100) }.run(start(&sample, "."), &Notes::new()).unwrap().caught.things
+        let resume = Some(ResumePoint::at(path, inclusive));
+        Walk { resume, ..walk(100) }.run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list
     };
     for (at, path) in all.iter().enumerate() {
         assert_eq!(behind(path, false), all[at + 1..], "{path:?}");
@@ -91,36 +95,43 @@ fn a_walk_goes_on_behind_any_path_even_one_that_has_gone() {
 }
 
 #[test]
-fn a_walk_that_is_called_off_stops() {
-    let sample = Sample::with(&[]);
+fn a_cancelled_walk_stops() {
+    let sample = SampleWorkspace::with(&[]);
     for index in 0..2000 {
         sample.write(format!("{:02}/{index:04}", index / 100), b"");
     }
-    let notes = Notes { last: Some("0100"), ..Notes::new() };
-    let walk = Walk { progress: notes.progress.clone(), ..walk(10_000) };
-    assert_eq!(walk.run(start(&sample, "."), &notes).unwrap_err().kind, Kind::Cancelled);
-    assert!(notes.paths.into_inner().unwrap().len() < 2000);
+    let visitor = RecordingVisitor { last: Some("0100"), ..RecordingVisitor::new() };
+    let walk = Walk { progress: visitor.progress.clone(), ..walk(10_000) };
+    assert_eq!(walk.run(start(&sample, "."), &visitor).unwrap_err().kind, Kind::Cancelled);
+    assert!(visitor.paths.into_inner().unwrap().len() < 2000);
 }
 
 #[test]
-fn a_tree_too_deep_is_walked_as_far_as_it_goes() {
-    let sample = Sample::with(&[("after", "")]);
+fn a_tree_that_is_too_deep_is_walked_down_to_the_limit() {
+    let sample = SampleWorkspace::with(&[("after", "")]);
     let mut deep = PathBuf::new();
-    deep.extend(std::iter::repeat_n("d", DEEPEST + 10));
+    deep.extend(std::iter::repeat_n("d", MAX_DEPTH + 10));
     sample.write(&deep, b"");
-    let harvest = walk(10_000).run(start(&sample, "."), &Notes::new()).unwrap();
-    let (caught, unread) = harvest.into_parts();
-    assert_eq!(caught.things.len(), DEEPEST + 1);
+    let outcome = walk(10_000).run(start(&sample, "."), &RecordingVisitor::new()).unwrap();
+    let (collected, unread) = outcome.into_parts();
+    assert_eq!(collected.list.len(), MAX_DEPTH + 1);
     let unread = unread.unwrap();
     assert!(unread.count == 1 && unread.reasons[0].contains("levels down"), "{unread:?}");
     let below = ["d"; 20].join("/");
-    assert_eq!(walk(10_000).run(start(&sample, &below), &Notes::new()).unwrap().caught.things.len(), DEEPEST - 10);
+    assert_eq!(
+        walk(10_000).run(start(&sample, &below), &RecordingVisitor::new()).unwrap().collected.list.len(),
+        MAX_DEPTH - 10
+    );
 }
 
 #[test]
-fn rules_of_directories_above_the_start_hold() {
-    let sample =
-        Sample::with(&[(".gitignore", "*.log\n/a/b/no\n"), ("a/b/x.log", ""), ("a/b/no", ""), ("a/b/yes", "")]);
-    let seen = walk(100).run(start(&sample, "a/b"), &Notes::new()).unwrap().caught.things;
+fn ignore_rules_above_the_start_apply() {
+    let sample = SampleWorkspace::with(&[
+        (".gitignore", "*.log\n/a/b/no\n"),
+        ("a/b/x.log", ""),
+        ("a/b/no", ""),
+        ("a/b/yes", ""),
+    ]);
+    let seen = walk(100).run(start(&sample, "a/b"), &RecordingVisitor::new()).unwrap().collected.list;
     assert_eq!(seen, [b"yes"]);
 }

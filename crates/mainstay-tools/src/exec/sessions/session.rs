@@ -1,0 +1,279 @@
+//! One command that keeps running between calls.
+//!
+//! A task reads the program's output into a buffer from its start to its end, whether or not a caller reads it: a
+//! program whose output nobody reads would block. The session has ended once that task has, for whatever reason.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use mainstay_core::{Error, Kind, Principal, Result};
+use mainstay_sandbox::exec::{Child, ExitStatus, Signal, StopHandle, Terminal, TerminalSize};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::output_buffer::{OutputBuffer, OutputPart};
+
+/// How long a write waits for a program that does not read its input.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How a session ends whose task was stopped before the program ended.
+const KILLED: ExitStatus = ExitStatus { code: 137, signal: Some(9) };
+
+pub(crate) struct Session {
+    pub(crate) info: SessionInfo,
+    stop_handle: StopHandle,
+    terminal: Option<Arc<Terminal>>,
+    /// The program's input, if it has a pipe and no terminal; `None` once it is closed.
+    input: tokio::sync::Mutex<Option<pipe::Sender>>,
+    state: Mutex<State>,
+    /// Notified whenever there is new output, and at the end.
+    changed: watch::Sender<()>,
+    task: Mutex<Option<AbortHandle>>,
+}
+
+/// What is known of a session from its start.
+pub(crate) struct SessionInfo {
+    pub(crate) id: String,
+    pub(crate) owner: Principal,
+    /// The program's name. Its arguments may contain secrets and are not kept.
+    pub(crate) program: String,
+    pub(crate) started_ms: i64,
+}
+
+pub(crate) struct SessionLimits {
+    /// How many bytes of output are kept.
+    pub(crate) buffer_bytes: usize,
+    /// How long a session may stay unused.
+    pub(crate) idle: Duration,
+    /// How long it may run at all.
+    pub(crate) lifetime: Option<Duration>,
+}
+
+struct State {
+    output: OutputBuffer,
+    ended: Option<ExitStatus>,
+    last_used: Instant,
+}
+
+/// Whether a session still runs, and how it ended.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ExitState {
+    pub(crate) running: bool,
+    /// Exit code, or 128 plus the signal's number.
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+impl From<Option<ExitStatus>> for ExitState {
+    fn from(ended: Option<ExitStatus>) -> Self {
+        Self {
+            running: ended.is_none(),
+            exit_code: ended.map(|status| status.code),
+            signal: ended.and_then(|status| status.signal),
+        }
+    }
+}
+
+impl Session {
+    /// Takes over a child that was just started.
+    pub(crate) fn start(mut child: Child, info: SessionInfo, limits: SessionLimits) -> Result<Arc<Self>> {
+        let output = OutputBuffer::new(limits.buffer_bytes);
+        let session = Arc::new(Self {
+            info,
+            stop_handle: child.stop_handle().map_err(Error::internal)?,
+            terminal: child.terminal.clone(),
+            input: tokio::sync::Mutex::new(child.input.take()),
+            state: Mutex::new(State { output, ended: None, last_used: Instant::now() }),
+            changed: watch::channel(()).0,
+            task: Mutex::new(None),
+        });
+        let task = tokio::spawn(supervise(EndOnDrop(session.clone()), child, limits)).abort_handle();
+        *session.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
+        Ok(session)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts as using the session, which puts off its end.
+    pub(crate) fn touch(&self) {
+        self.state().last_used = Instant::now();
+    }
+
+    pub(crate) fn last_used(&self) -> Instant {
+        self.state().last_used
+    }
+
+    pub(crate) fn ended(&self) -> Option<ExitStatus> {
+        self.state().ended
+    }
+
+    /// How many bytes the program has written so far.
+    pub(crate) fn output_bytes(&self) -> u64 {
+        self.state().output.end()
+    }
+
+    fn set_ended(&self, status: ExitStatus) {
+        self.state().ended.get_or_insert(status);
+        self.changed.send_replace(());
+    }
+
+    fn add_output(&self, bytes: &[u8]) {
+        self.state().output.push(bytes);
+        self.changed.send_replace(());
+    }
+
+    /// The output from a position on; waits for some if there is none yet. An incomplete UTF-8 character at the end is
+    /// left for the next read, unless the program has ended.
+    pub(crate) async fn read(&self, from: u64, most: usize, wait: Duration) -> (OutputPart, Option<ExitStatus>) {
+        let mut changed = self.changed.subscribe();
+        let deadline = Instant::now() + wait;
+        loop {
+            changed.mark_unchanged();
+            let (part, ended) = {
+                let state = self.state();
+                let part = state.output.read(from, most);
+                let is_last = state.ended.is_some() && part.next == state.output.end();
+                (if is_last { part } else { part.without_partial_character() }, state.ended)
+            };
+            let has_news = !part.bytes.is_empty() || part.dropped > 0 || ended.is_some();
+            if has_news || timeout_at(deadline, changed.changed()).await.is_err() {
+                return (part, ended);
+            }
+        }
+    }
+
+    /// Writes to the program's input. Returns how many bytes it took before the timeout.
+    pub(crate) async fn write(&self, bytes: &[u8]) -> Result<usize> {
+        if self.ended().is_some() {
+            return Err(Error::new(Kind::Conflict, "The session has ended and takes no more input."));
+        }
+        let deadline = Instant::now() + WRITE_TIMEOUT;
+        let mut input = self.input.lock().await;
+        let mut written = 0;
+        while written < bytes.len() {
+            let rest = &bytes[written..];
+            let wrote = match (&self.terminal, input.as_mut()) {
+                (Some(terminal), _) => timeout_at(deadline, terminal.write(rest)).await,
+                (None, Some(pipe)) => timeout_at(deadline, pipe.write(rest)).await,
+                (None, None) => return Err(Error::new(Kind::Conflict, "The input of the session was closed.")),
+            };
+            match wrote {
+                Ok(Ok(wrote)) => written += wrote,
+                Ok(Err(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                    return Err(Error::new(Kind::Conflict, "The program has closed its input."));
+                }
+                Ok(Err(error)) => return Err(Error::internal(error)),
+                Err(_elapsed) => break,
+            }
+        }
+        Ok(written)
+    }
+
+    /// Ends the input: a terminal gets the key Ctrl-D, a pipe is closed.
+    pub(crate) async fn close_input(&self) -> Result<()> {
+        const CTRL_D: &[u8] = b"\x04";
+        if self.terminal.is_some() {
+            return self.write(CTRL_D).await.map(drop);
+        }
+        self.input.lock().await.take();
+        Ok(())
+    }
+
+    pub(crate) fn resize(&self, size: TerminalSize) -> Result<()> {
+        let Some(terminal) = &self.terminal else {
+            return Err(Error::field("id", "The session has no terminal; it was started with terminal: false."));
+        };
+        terminal.resize(size).map_err(Error::internal)
+    }
+
+    /// Sends a signal to all processes and waits a little for the session to end.
+    pub(crate) async fn signal(&self, signal: Signal, wait: Duration) -> Option<ExitStatus> {
+        let mut changed = self.changed.subscribe();
+        self.stop_handle.signal(signal);
+        let _ = timeout(wait, async { while self.ended().is_none() && changed.changed().await.is_ok() {} }).await;
+        self.ended()
+    }
+
+    /// Stops the session's task, which kills the program.
+    pub(crate) fn abort(&self) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+/// Kills the program and marks the session as ended if its task stops early: aborted, panicked, or with the runtime.
+struct EndOnDrop(Arc<Session>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        if self.0.ended().is_none() {
+            self.0.stop_handle.signal(Signal::Kill);
+            self.0.set_ended(KILLED);
+        }
+    }
+}
+
+/// Reads the program's output until it ends; kills it when it exceeds a time limit.
+async fn supervise(session: EndOnDrop, mut child: Child, limits: SessionLimits) {
+    let session = &*session.0;
+    let terminal = child.terminal.clone();
+    let (output, errors) = (child.output.take(), child.errors.take());
+    let status = {
+        let run = async {
+            tokio::join!(
+                read_terminal(session, terminal),
+                read_pipe(session, output),
+                read_pipe(session, errors),
+                child.wait(),
+            )
+            .3
+        };
+        tokio::pin!(run);
+        tokio::select! {
+            status = &mut run => status,
+            () = time_limit(session, &limits) => {
+                session.stop_handle.signal(Signal::Kill);
+                run.await
+            }
+        }
+    };
+    session.set_ended(status.unwrap_or(KILLED));
+}
+
+async fn read_terminal(session: &Session, terminal: Option<Arc<Terminal>>) {
+    let Some(terminal) = terminal else { return };
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = terminal.read(&mut buffer).await {
+        session.add_output(&buffer[..read]);
+    }
+}
+
+async fn read_pipe(session: &Session, pipe: Option<pipe::Receiver>) {
+    let Some(mut pipe) = pipe else { return };
+    let mut buffer = vec![0; 16 * 1024];
+    while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
+        session.add_output(&buffer[..read]);
+    }
+}
+
+/// Waits until the session has been idle for too long or its lifetime is over. A limit too far away for the clock never
+/// comes.
+async fn time_limit(session: &Session, limits: &SessionLimits) {
+    let end = limits.lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
+    loop {
+        let idle = session.last_used().checked_add(limits.idle);
+        let Some(next) = end.into_iter().chain(idle).min() else { return std::future::pending().await };
+        if next <= Instant::now() {
+            return;
+        }
+        sleep_until(next).await;
+    }
+}

@@ -1,0 +1,177 @@
+//! Searching one file, with ripgrep's search engine.
+
+use std::io::Read;
+
+use grep_matcher::Matcher as _;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch};
+use mainstay_sandbox::OpenFile;
+
+use crate::files::search::results::{FileMatches, LineMatch, SearchResults, Show};
+use crate::files::text::line;
+use crate::files::walk::page::PageLimits;
+use crate::files::walk::{Collector as _, StopSignal};
+
+/// A search that several threads run, each with a [`Worker`] of its own.
+pub(crate) struct FileSearcher {
+    pub(crate) matcher: RegexMatcher,
+    pub(crate) searcher: SearcherBuilder,
+    pub(crate) show: Show,
+    pub(crate) limits: PageLimits,
+}
+
+/// The matcher and the buffers of one thread: sharing a matcher would have the threads compete for its cache.
+pub(crate) struct Worker {
+    matcher: RegexMatcher,
+    searcher: Searcher,
+}
+
+impl FileSearcher {
+    pub(crate) fn worker(&self) -> Worker {
+        Worker { matcher: self.matcher.clone(), searcher: self.searcher.build() }
+    }
+
+    /// Searches one file after the line `after` (0 for all of it), and adds the matches to the results.
+    pub(crate) fn search(
+        &self,
+        worker: &mut Worker,
+        file: &OpenFile,
+        path: &[u8],
+        after: u64,
+        stop: &StopSignal,
+        results: &mut SearchResults,
+    ) {
+        let Worker { matcher, searcher } = worker;
+        let mut sink = MatchSink {
+            search: self,
+            matcher,
+            after,
+            items: results.items(),
+            bytes: results.bytes(),
+            count: 0,
+            lines: Vec::new(),
+            before: Vec::new(),
+            skipping: false,
+            binary: false,
+        };
+        let content = StoppableReader { file: file.reader(0), left: file.metadata().size, stop };
+        let searched = searcher.search_reader(&*matcher, content, &mut sink);
+        results.searched += 1;
+        results.binary += u64::from(sink.binary);
+        results.unsearched += u64::from(searched.is_err());
+        if sink.count > 0 {
+            let MatchSink { lines, count, .. } = sink;
+            results.add(FileMatches { path: path.to_vec(), shown: file.display().to_owned(), count, lines });
+        }
+    }
+}
+
+/// Reads a file until the search is stopped, and no further than the size it had when it was opened: that saves the
+/// system call which would only find the end, and a file that grows while it is read cannot keep the search busy.
+struct StoppableReader<'a, R> {
+    file: R,
+    left: u64,
+    stop: &'a StopSignal,
+}
+
+impl<R: Read> Read for StoppableReader<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return Ok(0);
+        }
+        if self.stop.is_set() {
+            return Err(std::io::Error::other("the search was stopped"));
+        }
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let read = self.file.read(&mut buffer[..most])?;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+/// Receives the matches of one file from the search engine.
+struct MatchSink<'a> {
+    search: &'a FileSearcher,
+    matcher: &'a RegexMatcher,
+    /// Lines up to this one were on the page before.
+    after: u64,
+    /// What this thread has found in other files of its batch, which counts towards the page.
+    items: usize,
+    bytes: usize,
+    count: u64,
+    lines: Vec<LineMatch>,
+    /// The context lines before the next match.
+    before: Vec<String>,
+    /// The last match was on the page before, and so are the context lines that follow it.
+    skipping: bool,
+    binary: bool,
+}
+
+impl MatchSink<'_> {
+    fn add(&mut self, number: u64, bytes: &[u8]) {
+        let bytes = without_line_ending(bytes);
+        let is_long = bytes.len() > line::MAX_LINE_BYTES;
+        let at = if is_long { self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start()) } else { 0 };
+        let displayed = line::display_around(bytes, at);
+        let found = LineMatch {
+            line: number,
+            text: displayed.text,
+            cut: displayed.cut,
+            lossy: displayed.lossy,
+            before: std::mem::take(&mut self.before),
+            after: Vec::new(),
+        };
+        self.bytes += found.bytes();
+        self.lines.push(found);
+    }
+}
+
+impl Sink for &mut MatchSink<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
+        if self.search.show != Show::Lines {
+            self.count += 1;
+            return Ok(self.search.show == Show::Counts);
+        }
+        let number = found.line_number().unwrap_or(0);
+        self.skipping = number <= self.after;
+        if self.skipping {
+            self.before.clear();
+            return Ok(true);
+        }
+        self.count += 1;
+        self.add(number, found.bytes());
+        Ok(!self.search.limits.exceeded(self.items + self.lines.len(), self.bytes))
+    }
+
+    fn context(&mut self, _searcher: &Searcher, context: &SinkContext<'_>) -> std::io::Result<bool> {
+        let text = line::display(without_line_ending(context.bytes())).text;
+        match context.kind() {
+            SinkContextKind::Before => self.before.push(text),
+            SinkContextKind::After if !self.skipping => {
+                self.bytes += text.len();
+                if let Some(last) = self.lines.last_mut() {
+                    last.after.push(text);
+                }
+            }
+            SinkContextKind::After | SinkContextKind::Other => {}
+        }
+        Ok(true)
+    }
+
+    fn context_break(&mut self, _searcher: &Searcher) -> std::io::Result<bool> {
+        self.before.clear();
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> std::io::Result<bool> {
+        self.binary = true;
+        Ok(true)
+    }
+}
+
+fn without_line_ending(bytes: &[u8]) -> &[u8] {
+    let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}

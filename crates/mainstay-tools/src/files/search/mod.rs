@@ -1,0 +1,4 @@
+//! Searching the content of files, for `files_grep`.
+
+pub(crate) mod file_searcher;
+pub(crate) mod results;

@@ -1,0 +1,4 @@
+//! Helpers of this family's tests.
+
+pub(crate) mod calls;
+pub(crate) mod workspace;

@@ -1,0 +1,257 @@
+//! A queue of tasks that several threads work on, with results in the order of the tasks' keys and not of the threads.
+//!
+//! The first waiting task is always taken first, so results come nearly in order. As soon as there are enough of them
+//! for a page, everything behind the page is dropped and what runs there is told to stop.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::page::PageLimits;
+use super::visitor::Collector;
+
+/// The position of a task in the tree: at each level the position of the entry in its directory. Compared level by level,
+/// which is the order of the paths.
+pub(crate) type Key = Vec<u32>;
+
+/// Tasks of type `T` whose results are collected in a `C`.
+pub(crate) struct OrderedQueue<T, C> {
+    state: Mutex<State<T, C>>,
+    changed: Condvar,
+    limits: PageLimits,
+}
+
+struct State<T, C> {
+    waiting: BTreeMap<Key, T>,
+    /// The tasks that threads work on, each with the flag that tells it to stop.
+    running: BTreeMap<Key, Arc<AtomicBool>>,
+    /// Results that cannot be collected yet, because a task before them is not done.
+    ahead: BTreeMap<Key, C>,
+    ahead_items: usize,
+    ahead_bytes: usize,
+    collected: C,
+    /// Nothing behind this key is needed any more.
+    end: Option<Key>,
+}
+
+impl<T, C: Collector> OrderedQueue<T, C> {
+    pub(crate) fn new(first: T, limits: PageLimits) -> Self {
+        let state = State {
+            waiting: BTreeMap::from([(Key::new(), first)]),
+            running: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+            ahead_items: 0,
+            ahead_bytes: 0,
+            collected: C::default(),
+            end: None,
+        };
+        Self { state: Mutex::new(state), changed: Condvar::new(), limits }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T, C>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first waiting task. Waits while other threads may still add tasks; `None` when all is done.
+    pub(crate) fn next(&self) -> Option<Slot<'_, T, C>> {
+        let mut state = self.state();
+        loop {
+            if let Some((key, task)) = state.waiting.pop_first() {
+                let stop = Arc::new(AtomicBool::new(false));
+                state.running.insert(key.clone(), stop.clone());
+                return Some(Slot { queue: self, key, task: Some(task), stop, finished: false });
+            }
+            if state.running.is_empty() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    pub(crate) fn waiting(&self) -> usize {
+        self.state().waiting.len()
+    }
+
+    /// Drops every waiting task and tells the running ones to stop.
+    pub(crate) fn abandon(&self) {
+        self.state().drop_after(Key::new());
+        self.changed.notify_all();
+    }
+
+    pub(crate) fn into_collected(self) -> C {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).collected
+    }
+
+    /// Takes over what came of a task, and drops what it made superfluous.
+    fn finish(&self, key: &Key, tasks: Vec<(Key, T)>, results: Vec<(Key, C)>) {
+        let mut state = self.state();
+        state.running.remove(key);
+        for (key, task) in tasks {
+            if !state.is_dropped(&key) {
+                state.waiting.insert(key, task);
+            }
+        }
+        for (key, result) in results {
+            if !state.is_dropped(&key) {
+                state.ahead_items += result.items();
+                state.ahead_bytes += result.bytes();
+                state.ahead.insert(key, result);
+            }
+        }
+        state.collect_ready();
+        if self
+            .limits
+            .exceeded(state.collected.items() + state.ahead_items, state.collected.bytes() + state.ahead_bytes)
+        {
+            state.cut_at_limits(self.limits);
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+}
+
+impl<T, C: Collector> State<T, C> {
+    fn is_dropped(&self, key: &Key) -> bool {
+        self.end.as_ref().is_some_and(|end| key > end)
+    }
+
+    /// Collects the results that no unfinished task comes before.
+    fn collect_ready(&mut self) {
+        let first = [self.waiting.keys().next(), self.running.keys().next()].into_iter().flatten().min().cloned();
+        while let Some(next) = self.ahead.first_entry() {
+            if first.as_ref().is_some_and(|first| next.key() >= first) {
+                break;
+            }
+            let result = next.remove();
+            self.ahead_items -= result.items();
+            self.ahead_bytes -= result.bytes();
+            self.collected.append(result);
+        }
+    }
+
+    /// Finds the key with which the page is full, and drops everything behind it.
+    fn cut_at_limits(&mut self, limits: PageLimits) {
+        let (mut items, mut bytes) = (self.collected.items(), self.collected.bytes());
+        if limits.exceeded(items, bytes) {
+            return self.drop_after(Key::new());
+        }
+        let full = self.ahead.iter().find(|(_, result)| {
+            items += result.items();
+            bytes += result.bytes();
+            limits.exceeded(items, bytes)
+        });
+        if let Some(end) = full.map(|(key, _)| key.clone()) {
+            self.drop_after(end);
+        }
+    }
+
+    fn drop_after(&mut self, end: Key) {
+        self.waiting.retain(|key, _| *key <= end);
+        self.ahead.retain(|key, _| *key <= end);
+        self.ahead_items = self.ahead.values().map(Collector::items).sum();
+        self.ahead_bytes = self.ahead.values().map(Collector::bytes).sum();
+        for (_, stop) in self.running.iter().filter(|(key, _)| **key > end) {
+            stop.store(true, Ordering::Relaxed);
+        }
+        self.end = Some(end);
+    }
+}
+
+/// A running task. Dropping it finishes the task, so that the other threads do not wait forever for one that panicked.
+pub(crate) struct Slot<'a, T, C: Collector> {
+    queue: &'a OrderedQueue<T, C>,
+    pub(crate) key: Key,
+    task: Option<T>,
+    stop: Arc<AtomicBool>,
+    finished: bool,
+}
+
+impl<T, C: Collector> Slot<'_, T, C> {
+    pub(crate) fn take_task(&mut self) -> Option<T> {
+        self.task.take()
+    }
+
+    /// Set once the result is not needed any more.
+    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
+    }
+
+    pub(crate) fn finish(mut self, tasks: Vec<(Key, T)>, results: Vec<(Key, C)>) {
+        self.finished = true;
+        self.queue.finish(&self.key, tasks, results);
+    }
+}
+
+impl<T, C: Collector> Drop for Slot<'_, T, C> {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.queue.finish(&self.key, Vec::new(), Vec::new());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Collector for Vec<u32> {
+        fn items(&self) -> usize {
+            self.len()
+        }
+
+        fn bytes(&self) -> usize {
+            0
+        }
+
+        fn append(&mut self, later: Self) {
+            self.extend(later);
+        }
+    }
+
+    fn queue(items: usize) -> OrderedQueue<char, Vec<u32>> {
+        OrderedQueue::new('r', PageLimits { items, bytes: usize::MAX })
+    }
+
+    /// The first task splits into three.
+    fn split(queue: &OrderedQueue<char, Vec<u32>>) {
+        let root = queue.next().unwrap();
+        root.finish(vec![(vec![0], 'a'), (vec![1], 'b'), (vec![2], 'c')], Vec::new());
+    }
+
+    #[test]
+    fn results_come_in_key_order_whichever_task_finishes_first() {
+        let queue = queue(100);
+        split(&queue);
+        let (a, b, c) = (queue.next().unwrap(), queue.next().unwrap(), queue.next().unwrap());
+        for (slot, result) in [(c, 3), (a, 1), (b, 2)] {
+            let key = slot.key.clone();
+            slot.finish(Vec::new(), vec![(key, vec![result])]);
+        }
+        assert!(queue.next().is_none());
+        assert_eq!(queue.into_collected(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn tasks_behind_a_full_page_are_dropped_and_stopped() {
+        let queue = queue(1);
+        split(&queue);
+        let (a, b, c) = (queue.next().unwrap(), queue.next().unwrap(), queue.next().unwrap());
+        let stopped = c.stop();
+        b.finish(vec![(vec![1, 0], 'd')], vec![(vec![1], vec![7, 8])]);
+        assert!(stopped.load(Ordering::Relaxed), "two results fill the page, though others may still come before them");
+        c.finish(Vec::new(), vec![(vec![2], vec![9])]);
+        a.finish(vec![(vec![0, 0], 'e')], Vec::new());
+        let mut before = queue.next().unwrap();
+        assert_eq!(before.take_task(), Some('e'), "it lies before the end");
+        before.finish(Vec::new(), vec![(vec![0, 0], vec![6])]);
+        assert!(queue.next().is_none());
+        assert_eq!(queue.into_collected(), [6, 7, 8]);
+    }
+
+    #[test]
+    fn a_task_that_panics_does_not_block_the_queue() {
+        let queue = queue(10);
+        drop(queue.next().unwrap());
+        assert!(queue.next().is_none());
+    }
+}
