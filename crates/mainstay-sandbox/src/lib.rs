@@ -11,19 +11,10 @@ mod workspace;
 
 pub mod exec;
 
+pub use exec::raise_open_files;
 pub use guard::{Guard, PROTECTED};
 pub use settings::{FilesSettings, HardLinks, RootSettings};
 pub use workspace::{
     AtomicDir, AtomicSubdir, Content, Dir, Entry, EntryKind, Expect, Metadata, OpenFile, ReplaceCheck, Root, Staging,
     Step, StepResult, Workspace, WorkspacePath, WriteTarget, etag_of, is_outside_workspace,
 };
-
-/// Raises this process's limit of open files as far as the system allows: a change of many files holds each open.
-pub fn raise_open_files() {
-    use rustix::process::{Resource, getrlimit, setrlimit};
-    let mut limit = getrlimit(Resource::Nofile);
-    limit.current = exec::most_open_files();
-    if let Err(error) = setrlimit(Resource::Nofile, limit) {
-        tracing::debug!(%error, "the limit of open files could not be raised");
-    }
-}

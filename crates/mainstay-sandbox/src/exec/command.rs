@@ -1,4 +1,4 @@
-//! What a caller wants to run, and what it means on this machine.
+//! A command as a caller describes it, and what it means on this machine.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -8,25 +8,25 @@ use mainstay_core::{Error, Kind, Result};
 
 use super::program;
 use super::settings::ExecSettings;
-use crate::{Dir, Workspace};
+use crate::workspace::{Dir, Workspace};
 
-/// What a caller wants to run.
+/// A command to run.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
     pub program: String,
     pub args: Vec<String>,
-    /// A path in the workspace; the workspace itself if there is none.
+    /// The working directory, a path in the workspace; the workspace itself by default.
     pub cwd: Option<String>,
     pub env: BTreeMap<String, String>,
     /// The program is a command line for `/bin/sh`, and the arguments are its `$1`, `$2` …
     pub shell: bool,
-    /// Standard input is a pipe; nothing can be read from it otherwise.
+    /// Standard input is a pipe; otherwise it is empty.
     pub piped: bool,
-    /// It runs at a terminal of its own.
+    /// The command has a terminal of this size, instead of pipes.
     pub terminal: Option<TerminalSize>,
 }
 
-/// How large a terminal is.
+/// The size of a terminal, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalSize {
     pub rows: u16,
@@ -34,31 +34,32 @@ pub struct TerminalSize {
 }
 
 impl Command {
-    /// What is started: the program, or the shell that reads the command line.
-    pub(crate) fn name(&self) -> &str {
+    /// The program to start; for a command line, the shell.
+    pub(super) fn name(&self) -> &str {
         if self.shell { program::SHELL } else { &self.program }
     }
 
-    pub(crate) fn directory(&self, workspace: &Workspace) -> Result<Dir> {
-        workspace.find(self.cwd.as_deref().unwrap_or(".")).and_then(|spot| spot.open_dir()).map_err(as_cwd)
+    pub(super) fn directory(&self, workspace: &Workspace) -> Result<Dir> {
+        workspace.find(self.cwd.as_deref().unwrap_or(".")).and_then(|path| path.open_dir()).map_err(as_cwd)
     }
 
-    /// The file to be started, if the operator lets it be.
-    pub(crate) fn file(&self, search_path: &str, directory: &Path, settings: &ExecSettings) -> Result<PathBuf> {
+    /// The file to start, if the operator allows it.
+    pub(super) fn file(&self, search_path: &str, directory: &Path, settings: &ExecSettings) -> Result<PathBuf> {
         let file = program::find(self.name(), search_path, directory)?;
         program::allow(&file, settings, search_path)?;
         Ok(file)
     }
 
-    pub(crate) fn arguments(&self) -> Result<Vec<CString>> {
+    /// The arguments, beginning with the program's name.
+    pub(super) fn arguments(&self) -> Result<Vec<CString>> {
         let first: Vec<&str> = if self.shell { vec!["sh", "-c", &self.program, "sh"] } else { vec![&self.program] };
         let all = first.into_iter().chain(self.args.iter().map(String::as_str));
-        all.map(|argument| CString::new(argument).map_err(|_| Error::field("args", "An argument has a NUL in it.")))
+        all.map(|argument| CString::new(argument).map_err(|_| Error::field("args", "An argument contains a NUL byte.")))
             .collect()
     }
 }
 
-/// The path was the working directory, and a caller looks for it under that name.
+/// Names the field that the caller has given the path in.
 fn as_cwd(error: Error) -> Error {
     if matches!(error.kind, Kind::Invalid | Kind::NotFound) { Error::field("cwd", error.public) } else { error }
 }

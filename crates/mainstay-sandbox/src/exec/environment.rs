@@ -1,4 +1,4 @@
-//! The environment of a command: made from nothing, so that none of the server's secrets are in it.
+//! The environment variables of a command: built from nothing, so that none of the server's secrets are in it.
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
@@ -7,10 +7,10 @@ use std::path::Path;
 use mainstay_core::{Error, Result};
 
 use super::program::SHELL;
-use super::reach::Reach;
 use super::settings::{ExecSettings, SandboxMode};
+use super::visibility::Visibility;
 
-/// Variables a caller may not set: they make a program load code, run code, or look somewhere else for its files.
+/// Variables that a caller may not set: they make a program load code, run code, or look for its files elsewhere.
 const REFUSED: &[&str] = &[
     "BASH_ENV",
     "BASHOPTS",
@@ -60,61 +60,62 @@ const REFUSED: &[&str] = &[
     "ZDOTDIR",
 ];
 
-const REFUSED_BEGINNINGS: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_"];
+const REFUSED_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_"];
 
-/// Checks what a caller wants to set.
-pub(crate) fn check(wanted: &BTreeMap<String, String>) -> Result<()> {
+/// Checks the variables that a caller wants to set.
+pub(super) fn check(wanted: &BTreeMap<String, String>) -> Result<()> {
     for (name, value) in wanted {
-        if let Some(reason) = fault(name, value) {
+        if let Some(reason) = problem(name, value) {
             return Err(Error::field("env", format!("The variable {name:?} {reason}.")));
         }
     }
     Ok(())
 }
 
-fn fault(name: &str, value: &str) -> Option<&'static str> {
+fn problem(name: &str, value: &str) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Some("has no usable name: it is empty, or has a `=` or a NUL in it");
+        return Some("has no usable name: it is empty, or contains `=` or a NUL byte");
     }
     if value.contains('\0') {
-        return Some("has a NUL in its value");
+        return Some("has a NUL byte in its value");
     }
-    if REFUSED.contains(&upper.as_str()) || REFUSED_BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning)) {
+    if REFUSED.contains(&upper.as_str()) || REFUSED_PREFIXES.iter().any(|prefix| upper.starts_with(prefix)) {
         return Some("decides which code runs and may not be set by a caller; the operator can set it in exec.env");
     }
     None
 }
 
-/// What every command has, with `tmp` as its temporary directory.
-pub(crate) fn usual(settings: &ExecSettings, reach: &Reach, tmp: &Path) -> BTreeMap<String, String> {
-    let mut usual = if settings.sandbox == SandboxMode::Off { BTreeMap::new() } else { reach.variables.clone() };
-    usual.insert("PATH".into(), reach.variables.get("PATH").cloned().unwrap_or_default());
+/// The variables of every command, with `tmp` as its temporary directory.
+pub(super) fn defaults(settings: &ExecSettings, visibility: &Visibility, tmp: &Path) -> BTreeMap<String, String> {
+    let mut defaults =
+        if settings.sandbox == SandboxMode::Off { BTreeMap::new() } else { visibility.variables.clone() };
+    defaults.insert("PATH".into(), visibility.variables.get("PATH").cloned().unwrap_or_default());
     for name in ["LANG", "LC_ALL", "TZ", "USER", "LOGNAME"] {
         if let Ok(value) = std::env::var(name) {
-            usual.insert(name.into(), value);
+            defaults.insert(name.into(), value);
         }
     }
     let home = settings.home.clone().unwrap_or_else(|| tmp.join("home"));
-    usual.insert("HOME".into(), home.to_string_lossy().into_owned());
-    usual.insert("TMPDIR".into(), tmp.to_string_lossy().into_owned());
-    usual.insert("SHELL".into(), SHELL.into());
-    usual.insert("TERM".into(), "xterm-256color".into());
-    usual
+    defaults.insert("HOME".into(), home.to_string_lossy().into_owned());
+    defaults.insert("TMPDIR".into(), tmp.to_string_lossy().into_owned());
+    defaults.insert("SHELL".into(), SHELL.into());
+    defaults.insert("TERM".into(), "xterm-256color".into());
+    defaults
 }
 
-/// Puts the environment together: what every command has, then the operator's, then the caller's.
-pub(crate) fn build(
-    usual: BTreeMap<String, String>,
+/// Combines the variables: those of every command, then the operator's, then the caller's. Later ones win.
+pub(super) fn build(
+    defaults: BTreeMap<String, String>,
     operator: &BTreeMap<String, String>,
     caller: &BTreeMap<String, String>,
 ) -> Result<Vec<CString>> {
-    let mut all = usual;
+    let mut all = defaults;
     for (name, value) in operator.iter().chain(caller) {
         all.insert(name.clone(), value.clone());
     }
     let lines = all.into_iter().map(|(name, value)| CString::new(format!("{name}={value}")));
-    lines.collect::<Result<_, _>>().map_err(|_| Error::field("env", "A variable has a NUL in it."))
+    lines.collect::<Result<_, _>>().map_err(|_| Error::field("env", "A variable contains a NUL byte."))
 }
 
 #[cfg(test)]
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_names_are_refused() {
+    fn invalid_names_are_refused() {
         for (name, value) in [("", "x"), ("A=B", "x"), ("A\0B", "x"), ("A", "x\0y")] {
             assert!(check(&one(name, value)).is_err(), "{name:?}");
         }
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caller_wins_over_the_operator_and_both_over_the_usual() {
+    fn the_caller_wins_over_the_operator_and_both_over_the_defaults() {
         let built = build(one("A", "1"), &one("A", "2"), &one("A", "3")).unwrap();
         assert_eq!(built, [CString::from(c"A=3")]);
     }

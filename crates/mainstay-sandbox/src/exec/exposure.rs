@@ -1,22 +1,22 @@
-//! Does a file of the server's own lie where callers or commands could get at it?
+//! Whether a file of the server's own is where callers or commands could access it.
 
 use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Result};
 
-use super::reach::reached;
 use super::settings::ExecSettings;
+use super::visibility::visible_paths;
 use crate::identity::FileId;
 use crate::workspace::Workspace;
 
 impl Workspace {
-    /// The root that a file lies in, or what commands may reach if there are any, unless it is closed to both. What a
-    /// directory is decides, not what it is called. The file need not be there yet.
+    /// The root, or the path visible to `commands`, that a file is in; `None` if it is in neither, or in a closed
+    /// directory. Directories are compared by identity, not by name. The file need not exist yet.
     pub fn exposure(&self, file: &Path, commands: Option<&ExecSettings>) -> Result<Option<PathBuf>> {
-        let real = true_path(file)?;
+        let real = canonical_path(file)?;
         let roots =
             self.roots().iter().filter_map(|root| Some((FileId::of(root.handle()).ok()?, root.path().to_owned())));
-        let granted = commands.map(|settings| reached(self, settings)).unwrap_or_default();
+        let granted = commands.map(|settings| visible_paths(self, settings)).unwrap_or_default();
         let granted = granted.into_iter().filter_map(|path| Some((identity(&path)?, path)));
         let open: Vec<(FileId, PathBuf)> = roots.chain(granted).collect();
         for around in real.ancestors().filter_map(identity) {
@@ -35,15 +35,15 @@ fn identity(path: &Path) -> Option<FileId> {
     rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
 }
 
-/// Where a file is or will be: whoever makes it follows links as well.
-fn true_path(file: &Path) -> Result<PathBuf> {
+/// Where a file is or will be, with all symbolic links followed, as creating it would.
+fn canonical_path(file: &Path) -> Result<PathBuf> {
     let cannot = |reason: &dyn std::fmt::Display| {
         Error::unavailable(format!("The file {} cannot be used: {reason}.", file.display()))
     };
     match std::fs::canonicalize(file) {
         Ok(real) => return Ok(real),
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(cannot(&error)),
-        Err(_) if file.is_symlink() => return Err(cannot(&"it is a link that leads nowhere")),
+        Err(_) if file.is_symlink() => return Err(cannot(&"it is a symbolic link to a file that does not exist")),
         Err(_) => {}
     }
     let Some(name) = file.file_name() else { return Err(cannot(&"it has no name")) };
@@ -54,7 +54,7 @@ fn true_path(file: &Path) -> Result<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::FilesSettings;
+    use crate::settings::FilesSettings;
 
     #[test]
     fn a_file_is_exposed_by_where_it_is_whatever_leads_there() {

@@ -1,11 +1,11 @@
-//! How much a command may use of the machine.
+//! Resource limits of commands, and of the server itself.
 
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::settings::ExecSettings;
 
-/// The limits that every process of a command has, whatever else holds it. None is above what the server itself has.
-pub(crate) fn of_each(settings: &ExecSettings) -> Vec<(Resource, u64)> {
+/// The limits that every process of a command has on every system. None is above what the server itself has.
+pub(super) fn of_each(settings: &ExecSettings) -> Vec<(Resource, u64)> {
     let files = u64::from(settings.open_files);
     vec![
         (Resource::Core, 0),
@@ -14,13 +14,23 @@ pub(crate) fn of_each(settings: &ExecSettings) -> Vec<(Resource, u64)> {
     ]
 }
 
-pub(crate) fn within(resource: Resource, wanted: u64) -> u64 {
+/// A limit, lowered to what the server itself has.
+pub(super) fn within(resource: Resource, wanted: u64) -> u64 {
     getrlimit(resource).maximum.map_or(wanted, |most| most.min(wanted))
 }
 
+/// Raises this process's limit of open files as far as the system allows: a change of many files holds each open.
+pub fn raise_open_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = most_open_files();
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit of open files could not be raised");
+    }
+}
+
 /// How many files this process may have open at once.
-pub(crate) fn most_open_files() -> Option<u64> {
-    // This system says that there is no limit, and then refuses to go above this one.
+fn most_open_files() -> Option<u64> {
+    // macOS reports no limit, and then refuses to go above this one.
     const OPEN_MAX: u64 = 10_240;
     let most = getrlimit(Resource::Nofile).maximum;
     if cfg!(target_vendor = "apple") { Some(most.map_or(OPEN_MAX, |most| most.min(OPEN_MAX))) } else { most }

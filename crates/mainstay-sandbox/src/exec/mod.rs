@@ -1,51 +1,45 @@
 //! Commands, inside what the kernel can enforce.
 //!
 //! A command sees the workspace, the system's programs and a temporary directory of its own; it has no privileges, no
-//! network unless it is given some, and when its call ends nothing of it is left. What cannot be enforced is not
-//! promised: the command is refused instead, unless the operator has switched the sandbox off.
+//! network unless the operator grants it, and when its call ends nothing of it is left. What the machine cannot enforce
+//! is not promised: the command is refused instead, unless the operator has switched the sandbox off.
 //!
-//! Only Linux has what this needs. The build flag `--cfg mainstay_unsupported` gives the variant of the other systems, so
-//! that it can be tested on Linux too.
+//! Only Linux has what this needs (`linux/`). On other systems commands are refused, or run without protection if the
+//! sandbox is off (`unsupported/`); the build flag `--cfg mainstay_unsupported` selects that variant on Linux, so that
+//! it can be tested there.
 
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-mod child;
 mod command;
-#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-mod elsewhere;
-mod ending;
+mod diagnostics;
 mod environment;
+mod exit_status;
 mod exposure;
+mod finding;
 mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-mod masks;
 mod output;
 mod private_dir;
 mod program;
 mod protections;
-mod reach;
 mod run;
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-mod sandbox;
 mod settings;
-mod streams;
-mod survey;
-mod telling;
-
 #[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-use elsewhere::{self as system, child, sandbox};
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-use linux as system;
+mod unsupported;
+mod visibility;
 
-pub use child::{Child, Terminal};
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+use linux as platform;
+#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
+use unsupported as platform;
+
 pub use command::{Command, TerminalSize};
-pub use ending::{ExitStatus, Signal};
-pub(crate) use limits::most_open_files;
-pub use output::{HeadTail, Text, Utf8Decoder, complete_utf8_prefix};
+pub use diagnostics::diagnose;
+pub use exit_status::{ExitStatus, Signal};
+pub use finding::Finding;
+pub use limits::raise_open_files;
+pub use output::capture::{CapturedText, HeadTail, Utf8Decoder, complete_utf8_prefix};
+pub use output::forwarder::OutputListener;
+pub use platform::{Child, Sandbox, StopHandle, Terminal};
 pub use protections::Protections;
-pub use run::{CommandOutput, OutputListener};
-pub use sandbox::Sandbox;
+pub use run::CommandOutput;
 pub use settings::{ExecSettings, Network, SandboxMode, SessionSettings, Shell};
-pub use survey::{Finding, diagnose};
-pub use system::StopHandle;

@@ -1,7 +1,7 @@
 //! The temporary directory of one command, where it cannot have a `/tmp` of its own.
 //!
-//! A lock on the directory itself says that somebody uses it. The kernel takes the lock away when the server ends,
-//! however it ends, and the command cannot.
+//! A lock on the directory says that it is in use. The kernel releases the lock when the server ends, however it ends;
+//! the command cannot.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,46 +12,46 @@ use rustix::io::Errno;
 
 use crate::workspace::DIRECTORY;
 
-/// A directory that is nobody else's, removed with everything in it.
-pub(crate) struct PrivateDir {
+/// A directory for one command alone; removed on drop, with everything in it.
+pub(super) struct PrivateDir {
     path: PathBuf,
     _lock: OwnedFd,
 }
 
 const PREFIX: &str = "mainstay-";
 
-/// How often another name is tried.
+/// How often to try again if another server removes the new directory.
 const ATTEMPTS: usize = 8;
 
 impl PrivateDir {
-    pub(crate) fn make() -> io::Result<Self> {
+    pub(super) fn create() -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let name = format!("{PREFIX}{}-{}", std::process::id(), mainstay_core::new_id());
             let path = std::env::temp_dir().join(name);
             let mut builder = std::fs::DirBuilder::new();
             std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
             builder.create(&path)?;
-            // Until it is locked, another server may take it for one that was left behind, and remove it.
-            if let Some(lock) = take(&path)? {
+            // Until it is locked, another server may take it for a leftover, and remove it.
+            if let Some(lock) = lock(&path)? {
                 let made = Self { path, _lock: lock };
                 builder.create(made.path.join("home"))?;
                 return Ok(made);
             }
         }
-        Err(io::Error::other("a temporary directory was removed whenever it had been made"))
+        Err(io::Error::other("a temporary directory was removed each time it had been created"))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Removes what servers left behind that were killed: what has just such a name, belongs to this user alone, and is
-    /// used by nobody.
-    pub(crate) fn forget_old() {
+    /// Removes the directories of servers that were killed: those with such a name that belong to this user alone and
+    /// are not locked.
+    pub(super) fn remove_leftovers() {
         for entry in std::fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
             let path = entry.path();
             if entry.file_name().to_str().is_some_and(is_name)
-                && let Ok(Some(_lock)) = take(&path)
+                && let Ok(Some(_lock)) = lock(&path)
             {
                 let _ = std::fs::remove_dir_all(path);
             }
@@ -59,7 +59,7 @@ impl PrivateDir {
     }
 }
 
-/// Whether a name is of the form that is given here: the number of a process, and an id.
+/// Whether a name has the form of ours: a process number and an id.
 fn is_name(name: &str) -> bool {
     let parts = name.strip_prefix(PREFIX).and_then(|rest| rest.split_once('-'));
     parts.is_some_and(|(process, id)| {
@@ -69,8 +69,8 @@ fn is_name(name: &str) -> bool {
     })
 }
 
-/// The lock on such a directory, unless it is somebody's, or not there, or no directory of this kind.
-fn take(path: &Path) -> io::Result<Option<OwnedFd>> {
+/// Locks such a directory; `None` if it is locked, does not exist, or is not one of ours.
+fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     let directory = match rustix::fs::open(path, DIRECTORY, Mode::empty()) {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(None),
         other => other?,
@@ -82,7 +82,7 @@ fn take(path: &Path) -> io::Result<Option<OwnedFd>> {
         Err(Errno::WOULDBLOCK) => return Ok(None),
         other => other?,
     }
-    // Whoever had the lock before may have removed the directory.
+    // The previous holder of the lock may have removed the directory.
     let linked = rustix::fs::fstat(&directory)?.st_nlink > 0;
     Ok(linked.then_some(directory))
 }
@@ -113,11 +113,11 @@ mod tests {
     }
 
     #[test]
-    fn only_directories_that_nobody_uses_are_forgotten() {
-        let mine = PrivateDir::make().unwrap();
-        // The number is that of a process that lives: only the lock counts.
+    fn only_directories_that_are_not_in_use_are_removed() {
+        let mine = PrivateDir::create().unwrap();
+        // The number is that of a running process: only the lock counts.
         let left_behind = make(&format!("mainstay-{}-{}", std::process::id(), mainstay_core::new_id()), 0o700);
-        PrivateDir::forget_old();
+        PrivateDir::remove_leftovers();
         assert!(mine.path().join("home").is_dir());
         assert!(!left_behind.exists());
     }
@@ -135,7 +135,7 @@ mod tests {
         std::fs::set_permissions(target.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
         let link = std::env::temp_dir().join(format!("mainstay-1-{id}"));
         symlink(target.path(), &link).unwrap();
-        PrivateDir::forget_old();
+        PrivateDir::remove_leftovers();
         let left: Vec<bool> = foreign.iter().map(|path| path.join("home").is_dir()).collect();
         let linked = link.symlink_metadata().is_ok() && target.path().is_dir();
         for path in &foreign {

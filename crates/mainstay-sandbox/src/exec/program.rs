@@ -1,19 +1,20 @@
-//! Which program a caller means, and whether the operator lets it be started.
+//! Finds the program that a caller names, and checks whether the operator allows it.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Result};
 
 use super::settings::ExecSettings;
+use crate::identity::FileId;
 
-/// What starts a command line.
-pub(crate) const SHELL: &str = "/bin/sh";
+/// The shell that runs command lines.
+pub(super) const SHELL: &str = "/bin/sh";
 
-/// Finds a program: a bare name in the search path, anything else as a path from the working directory. A path is not
-/// looked at here, so that the answer does not tell what lies outside of what a command can reach.
-pub(crate) fn find(name: &str, search_path: &str, directory: &Path) -> Result<PathBuf> {
+/// Finds a program: a bare name in the search path, anything else as a path relative to the working directory. Whether a
+/// path exists is not checked here, so that the answer reveals nothing about files that commands cannot see.
+pub(super) fn find(name: &str, search_path: &str, directory: &Path) -> Result<PathBuf> {
     if name.is_empty() || name.contains('\0') {
         return Err(Error::field("command", "The command is empty, or has a NUL in it."));
     }
@@ -24,32 +25,33 @@ pub(crate) fn find(name: &str, search_path: &str, directory: &Path) -> Result<Pa
     let mut seen = None;
     let found = candidates.find(|path| {
         seen.get_or_insert_with(|| path.clone());
-        path.metadata().is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
+        path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
     });
     match (found, seen) {
         (Some(path), _) => Ok(path),
         (None, Some(path)) => Err(Error::denied(format!("{} is not executable.", path.display()))),
         (None, None) => {
             let reason = format!(
-                "{name:?} is no program that commands can find; give a path in the workspace, or see exec.read."
+                "There is no program {name:?} in the search path of commands; give a path in the workspace, or see exec.read."
             );
             Err(Error::field("command", reason).with_detail(format!("search path: {search_path}")))
         }
     }
 }
 
-/// Holds a program against the operator's lists, by what it is and by what it is called.
-pub(crate) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) -> Result<()> {
+/// Checks a program against the operator's lists, by its identity and by its name.
+pub(super) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) -> Result<()> {
     if settings.allow.is_empty() && settings.deny.is_empty() {
         return Ok(());
     }
-    let is = |entry: &String| identity(&whole(entry, search_path)).zip(identity(program)).is_some_and(|(a, b)| a == b);
+    let is =
+        |entry: &String| identity(&full_path(entry, search_path)).zip(identity(program)).is_some_and(|(a, b)| a == b);
     let called = |entry: &String| Path::new(entry).file_name() == program.file_name();
     let name = program.file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
     if settings.deny.iter().any(|entry| is(entry) || called(entry)) {
         return Err(Error::denied(format!("The operator does not allow {name} to be run (exec.deny).")));
     }
-    // One file may go by many names and do something else under each: so its name counts as well.
+    // One file may have many names and do something else under each (busybox), so its name counts as well.
     if !settings.allow.is_empty() && !settings.allow.iter().any(|entry| is(entry) && called(entry)) {
         return Err(Error::denied(format!(
             "The operator does not allow {name} to be run; allowed are: {} (exec.allow).",
@@ -59,28 +61,28 @@ pub(crate) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) 
     Ok(())
 }
 
-/// Why the system did not start a program, if it is something that the caller can do about.
-pub(crate) fn refusal(name: &str, errno: i32) -> Option<Error> {
+/// The error for a program that the system did not start, if the caller can do something about it.
+pub(super) fn refusal(name: &str, errno: i32) -> Option<Error> {
     match errno {
         libc::ENOENT | libc::ENOTDIR => Some(Error::field(
             "command",
-            format!("{name:?} is not there for a command to run, or the interpreter it names is not."),
+            format!("{name:?} does not exist for commands, or the interpreter in its first line does not."),
         )),
         libc::EACCES | libc::EPERM => {
-            Some(Error::denied(format!("{name:?} is not executable, or commands may not reach it.")))
+            Some(Error::denied(format!("{name:?} is not executable, or not accessible to commands.")))
         }
-        libc::ENOEXEC => Some(Error::field("command", format!("{name:?} is not a program of this machine."))),
-        libc::E2BIG => Some(Error::field("args", "The arguments and variables are longer than the system takes.")),
+        libc::ENOEXEC => Some(Error::field("command", format!("{name:?} is not a program for this machine."))),
+        libc::E2BIG => Some(Error::field("args", "The arguments and variables are longer than the system allows.")),
         _ => None,
     }
 }
 
-fn whole(entry: &str, search_path: &str) -> PathBuf {
+fn full_path(entry: &str, search_path: &str) -> PathBuf {
     find(entry, search_path, Path::new("/")).unwrap_or_else(|_| entry.into())
 }
 
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().map(|facts| (facts.dev(), facts.ino()))
+fn identity(path: &Path) -> Option<FileId> {
+    rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
 }
 
 #[cfg(test)]

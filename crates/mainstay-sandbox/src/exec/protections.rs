@@ -1,19 +1,19 @@
-//! Which protections a command ran under, in words.
+//! The protections of a command, in words.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::settings::ExecSettings;
 
-/// What was in force, and what enforced it.
+/// What was in force, and in parentheses what enforced it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protections {
     /// namespaces, landlock or off.
     pub level: String,
-    /// Which files could be reached.
+    /// Which files could be read and written.
     pub filesystem: String,
     pub network: String,
-    /// What becomes of processes that outlive their parent, and whom they can see.
+    /// Which processes the command could see and signal, and when its own end.
     pub processes: String,
     pub privileges: String,
     /// Whether files such as .env and .git were hidden.
@@ -21,9 +21,9 @@ pub struct Protections {
     pub limits: String,
 }
 
-pub(crate) const NONE: &str = "none: sandbox = \"off\"";
+pub(super) const NONE: &str = "none: sandbox = \"off\"";
 
-/// The limits that every process has wherever it runs.
-pub(crate) fn limits_of_each(settings: &ExecSettings) -> String {
+/// The limits that every process has, on every system.
+pub(super) fn limits_of_each(settings: &ExecSettings) -> String {
     format!("{} open files, files of {} MB, no core dumps", settings.open_files, settings.file_mb)
 }

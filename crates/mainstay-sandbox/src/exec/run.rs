@@ -1,49 +1,51 @@
-//! Running a command to its end.
+//! Runs a command to its end.
 
 use std::io;
 use std::time::Duration;
 
-use mainstay_core::{BoxFuture, Error, Result};
+use mainstay_core::{Error, Result};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout};
 
-use super::child::Child;
 use super::command::Command;
-use super::ending::{ExitStatus, Signal};
-use super::output::{HeadTail, Text, Utf8Decoder};
-use super::sandbox::Sandbox;
-use super::telling::Telling;
+use super::exit_status::{ExitStatus, Signal};
+use super::output::capture::{CapturedText, HeadTail, Utf8Decoder};
+use super::output::forwarder::{OutputForwarder, OutputListener};
+use super::platform::{Child, Sandbox};
 
-/// Somebody who wants to hear of output as it appears.
-pub trait OutputListener: Send + Sync {
-    fn on_output(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()>;
-}
-
-/// A command that has ended.
+/// The result of a command that has ended.
 #[derive(Debug)]
 pub struct CommandOutput {
     pub status: ExitStatus,
-    pub stdout: Text,
-    pub stderr: Text,
+    pub stdout: CapturedText,
+    pub stderr: CapturedText,
     pub duration: Duration,
     pub timed_out: bool,
 }
 
 impl CommandOutput {
-    /// The time was up while the command was still being started, and it was given up.
-    fn before_it_began(duration: Duration) -> Self {
+    /// For a command whose time was up before it had been started.
+    fn timed_out_at_start(duration: Duration) -> Self {
         let nothing = || HeadTail::new(0).into_text();
-        Self { status: ExitStatus::by(libc::SIGKILL), stdout: nothing(), stderr: nothing(), duration, timed_out: true }
+        Self {
+            status: ExitStatus::killed_by(libc::SIGKILL),
+            stdout: nothing(),
+            stderr: nothing(),
+            duration,
+            timed_out: true,
+        }
     }
 }
 
-/// How long a command has between being asked to end and being ended.
+/// How long a command has after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_millis(500);
-/// How long the kernel may take to end what it has been told to.
-const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the kernel may take to end killed processes.
+const KILL_TIMEOUT: Duration = Duration::from_secs(30);
+
 impl Sandbox {
-    /// Runs a command, at the longest for `limit`. Dropped on the way, the command is ended.
+    /// Runs a command for at most `limit`, then ends it. If the future is dropped, the command is ended too.
     pub async fn run(
         &self,
         command: &Command,
@@ -53,24 +55,24 @@ impl Sandbox {
     ) -> Result<CommandOutput> {
         let begun = Instant::now();
         let Ok(started) = timeout(limit, self.start(command)).await else {
-            return Ok(CommandOutput::before_it_began(begun.elapsed()));
+            return Ok(CommandOutput::timed_out_at_start(begun.elapsed()));
         };
         let mut child = started?;
-        let stopper = child.stop_handle().map_err(Error::internal)?;
+        let stop = child.stop_handle().map_err(Error::internal)?;
         let cap = self.settings().output_bytes;
-        let work = to_the_end(&mut child, input, cap, listener);
+        let work = run_to_end(&mut child, input, cap, listener);
         tokio::pin!(work);
         let (finished, timed_out) = match timeout(limit.saturating_sub(begun.elapsed()), &mut work).await {
             Ok(finished) => (finished, false),
             Err(_elapsed) => {
-                stopper.signal(Signal::Term);
+                stop.signal(Signal::Term);
                 let finished = match timeout(GRACE, &mut work).await {
                     Ok(finished) => finished,
                     Err(_elapsed) => {
-                        stopper.signal(Signal::Kill);
-                        timeout(PATIENCE, &mut work).await.map_err(|_| {
-                            Error::internal("the kernel did not end a command within 30 s of being told to")
-                        })?
+                        stop.signal(Signal::Kill);
+                        timeout(KILL_TIMEOUT, &mut work)
+                            .await
+                            .map_err(|_| Error::internal("the kernel did not end a killed command within 30 s"))?
                     }
                 };
                 (finished, true)
@@ -81,47 +83,47 @@ impl Sandbox {
     }
 }
 
-async fn to_the_end(
+async fn run_to_end(
     child: &mut Child,
     input: Option<String>,
     cap: usize,
     listener: Option<&dyn OutputListener>,
-) -> io::Result<(ExitStatus, Text, Text)> {
+) -> io::Result<(ExitStatus, CapturedText, CapturedText)> {
     let (sink, output, errors) = (child.input.take(), child.output.take(), child.errors.take());
-    let telling = Telling::default();
-    let heard = listener.map(|_| &telling);
+    let forwarder = OutputForwarder::default();
+    let forwarded = listener.map(|_| &forwarder);
     let work = async {
         let done = tokio::try_join!(
             child.wait(),
-            gather(output, "stdout", cap, heard),
-            gather(errors, "stderr", cap, heard),
+            capture(output, "stdout", cap, forwarded),
+            capture(errors, "stderr", cap, forwarded),
             feed(sink, input),
         );
-        telling.finish();
+        forwarder.finish();
         done.map(|(status, stdout, stderr, ())| (status, stdout, stderr))
     };
     match listener {
         None => work.await,
-        Some(listener) => telling.beside(work, listener).await,
+        Some(listener) => forwarder.forward_during(work, listener).await,
     }
 }
 
-async fn gather(
+async fn capture(
     stream: Option<pipe::Receiver>,
     name: &'static str,
     cap: usize,
-    telling: Option<&Telling>,
-) -> io::Result<Text> {
+    forwarder: Option<&OutputForwarder>,
+) -> io::Result<CapturedText> {
     let mut kept = HeadTail::new(cap);
-    let mut pieces = Utf8Decoder::default();
+    let mut decoder = Utf8Decoder::default();
     let Some(mut stream) = stream else { return Ok(kept.into_text()) };
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let read = stream.read(&mut buffer).await?;
         kept.push(&buffer[..read]);
-        if let Some(telling) = telling {
-            let text = if read == 0 { std::mem::take(&mut pieces).finish() } else { pieces.push(&buffer[..read]) };
-            telling.add(name, &text);
+        if let Some(forwarder) = forwarder {
+            let text = if read == 0 { std::mem::take(&mut decoder).finish() } else { decoder.push(&buffer[..read]) };
+            forwarder.add(name, &text);
         }
         if read == 0 {
             return Ok(kept.into_text());
@@ -129,7 +131,7 @@ async fn gather(
     }
 }
 
-/// A command need not read what it is given.
+/// Writes the input. A command need not read it, so a broken pipe is no error.
 async fn feed(sink: Option<pipe::Sender>, input: Option<String>) -> io::Result<()> {
     let (Some(mut sink), Some(input)) = (sink, input) else { return Ok(()) };
     match sink.write_all(input.as_bytes()).await {

@@ -1,131 +1,137 @@
-//! Which files a command may open, as Landlock's rights.
+//! Which files a command may open, as Landlock rules.
+//!
+//! The `landlock` crate creates the ruleset and adds the rules, in the server and before the fork. A command's process
+//! adds the rules about its own mounts, which do not exist earlier, and enforces the ruleset. Those two system calls
+//! are ours, because the crate's versions allocate.
 
-use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
+};
 use mainstay_core::{Error, Result};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 
-use super::processes;
-use super::sys::{self, Outcome};
-use crate::exec::reach::{Access, Grant};
+use super::syscalls;
 use crate::exec::settings::Network;
+use crate::exec::visibility::{Access, Grant};
 
-const EXECUTE: u64 = 1;
-const WRITE_FILE: u64 = 1 << 1;
-const READ_FILE: u64 = 1 << 2;
-const READ_DIR: u64 = 1 << 3;
-const REFER: u64 = 1 << 13;
-const TRUNCATE: u64 = 1 << 14;
-const IOCTL_DEVICE: u64 = 1 << 15;
-/// Everything of the first version: reading, writing, making and removing every kind of file.
-const FIRST: u64 = (1 << 13) - 1;
-/// Making devices; nobody is given it.
-const MAKE_DEVICES: u64 = 1 << 6 | 1 << 11;
+/// The newest ABI whose access rights are used here. A newer kernel is asked for these rights only, so that a new right
+/// is not denied to every command before somebody has decided who gets it.
+const NEWEST_ABI: i32 = 6;
 
-const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
-/// The rights that make sense for something that is no directory.
-const OF_A_FILE: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE;
-
-/// The rights this kernel knows.
+/// The access rights that this kernel can restrict, all of which are denied unless a rule grants them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rights {
-    files: u64,
-    network: u64,
-    scopes: u64,
-    size: usize,
+    abi: ABI,
+    network: Network,
 }
 
 impl Rights {
-    pub(super) fn of(version: i64, network: Network) -> Self {
-        let mut files = FIRST;
-        files |= if version >= 2 { REFER } else { 0 };
-        files |= if version >= 3 { TRUNCATE } else { 0 };
-        files |= if version >= 5 { IOCTL_DEVICE } else { 0 };
-        let tcp = version >= 4 && network == Network::Off;
-        Self {
-            files,
-            network: if tcp { 3 } else { 0 },
-            // Abstract sockets and signals.
-            scopes: if version >= 6 { 3 } else { 0 },
-            size: match version {
-                ..4 => 8,
-                4..6 => 16,
-                _ => 24,
-            },
-        }
+    pub(super) fn new(abi: i32, network: Network) -> Self {
+        Self { abi: ABI::from(abi.min(NEWEST_ABI)), network }
     }
 
-    fn allowed(self, access: Access, directory: bool) -> u64 {
-        let wanted = match access {
-            Access::Read => READ,
-            Access::Write => self.files & !(MAKE_DEVICES | IOCTL_DEVICE),
+    fn for_grant(self, access: Access, directory: bool) -> BitFlags<AccessFs> {
+        let granted = match access {
+            Access::Read => AccessFs::from_read(self.abi),
+            Access::Write => self.writable(),
         };
-        self.files & wanted & if directory { u64::MAX } else { OF_A_FILE }
+        if directory { granted } else { granted & AccessFs::from_file(self.abi) }
     }
 
-    pub(super) fn device(self) -> u64 {
-        self.files & (READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEVICE)
+    /// Everything but creating device files, and `ioctl` on those that exist.
+    pub(super) fn writable(self) -> BitFlags<AccessFs> {
+        AccessFs::from_all(self.abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)
     }
 
-    pub(super) fn devices(self) -> u64 {
-        self.device() | READ_DIR
+    pub(super) fn readable(self) -> BitFlags<AccessFs> {
+        AccessFs::from_read(self.abi)
     }
 
-    pub(super) fn writable(self) -> u64 {
-        self.allowed(Access::Write, true)
+    /// For a file that is not executable.
+    pub(super) fn readable_file(self) -> BitFlags<AccessFs> {
+        AccessFs::from_all(self.abi) & AccessFs::ReadFile
     }
 
-    pub(super) fn readable(self) -> u64 {
-        self.files & READ
+    /// For a device file.
+    pub(super) fn device(self) -> BitFlags<AccessFs> {
+        AccessFs::from_file(self.abi) & !BitFlags::from(AccessFs::Execute)
     }
 
-    pub(super) fn readable_file(self) -> u64 {
-        self.files & READ_FILE
+    /// For a directory of device files.
+    pub(super) fn devices(self) -> BitFlags<AccessFs> {
+        self.device() | AccessFs::ReadDir
     }
 
-    pub(super) fn create(self) -> Outcome<RawFd> {
-        sys::create_ruleset(&[self.files, self.network, self.scopes], self.size)
+    /// A ruleset with these rules. Fails if the kernel cannot enforce all of it.
+    pub(super) fn create<'r>(self, rules: impl Iterator<Item = &'r Rule>) -> Result<OwnedFd> {
+        let create = || {
+            let mut ruleset = Ruleset::default()
+                .set_compatibility(CompatLevel::HardRequirement)
+                .handle_access(AccessFs::from_all(self.abi))?;
+            if self.abi >= ABI::V4 && self.network == Network::Off {
+                ruleset = ruleset.handle_access(AccessNet::from_all(self.abi))?;
+            }
+            if self.abi >= ABI::V6 {
+                ruleset = ruleset.scope(Scope::from_all(self.abi))?;
+            }
+            let mut ruleset = ruleset.create()?;
+            for rule in rules {
+                ruleset = ruleset.add_rule(PathBeneath::new(&rule.handle, rule.allowed))?;
+            }
+            Ok(ruleset.into())
+        };
+        handle_of(create())
     }
 }
 
-/// From now on the signals of this process reach only itself and what it starts. A signal to everybody will be sent
-/// because of it, so it is tried out on the one who started this process.
-pub(super) fn keep_signals_in() -> Outcome {
-    const SIGNALS: u64 = 1 << 1;
-    const NO_SIGNAL: libc::c_int = 0;
-    let ruleset = sys::create_ruleset(&[0, 0, SIGNALS], 24)?;
-    let enforced = sys::enforce_ruleset(ruleset);
-    sys::close(ruleset);
-    enforced?;
-    match sys::signal(processes::parent_number(), NO_SIGNAL) {
-        Err(libc::EPERM) => Ok(()),
-        Ok(()) | Err(_) => Err(libc::EOPNOTSUPP),
+fn handle_of(created: Result<Option<OwnedFd>, RulesetError>) -> Result<OwnedFd> {
+    let cannot = |reason: &dyn std::fmt::Display| Error::internal(format!("the Landlock ruleset: {reason}"));
+    created.map_err(|error| cannot(&error))?.ok_or_else(|| cannot(&"not supported"))
+}
+
+/// A ruleset that keeps the signals of a process inside: they reach only itself and what it starts. Needs ABI 6.
+pub(super) fn signal_scope() -> Result<OwnedFd> {
+    let ruleset = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
+    handle_of(ruleset.scope(Scope::Signal).and_then(Ruleset::create).map(Into::into))
+}
+
+/// Enforces [`signal_scope`]. This process will send a signal to everybody because of it, so it is tried out on the
+/// parent process first: that must be out of reach.
+pub(super) fn enforce_signal_scope(ruleset: &OwnedFd) -> rustix::io::Result<()> {
+    syscalls::landlock_restrict_self(ruleset)?;
+    match rustix::process::getppid().map(rustix::process::test_kill_process) {
+        Some(Err(Errno::PERM)) => Ok(()),
+        Some(Ok(()) | Err(_)) | None => Err(Errno::OPNOTSUPP),
     }
 }
 
-/// What a rule is about, held open from the beginning: what happens to the name later does not matter.
+/// A file or directory that is held open from the beginning, so that what happens to its name later has no effect, and
+/// what commands may do with it.
 #[derive(Debug)]
 pub(super) struct Rule {
     handle: OwnedFd,
-    allowed: u64,
+    allowed: BitFlags<AccessFs>,
 }
 
 impl Rule {
     pub(super) fn for_grant(grant: &Grant, rights: Rights) -> Result<Self> {
-        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC | rustix::fs::OFlags::NOFOLLOW;
-        let handle = rustix::fs::open(&grant.path, flags, rustix::fs::Mode::empty())
+        let handle = rustix::fs::open(&grant.path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|errno| Error::internal(format!("{} cannot be opened: {errno}", grant.path.display())))?;
-        Ok(Self { handle, allowed: rights.allowed(grant.access, grant.directory) })
+        Ok(Self { handle, allowed: rights.for_grant(grant.access, grant.directory) })
     }
 
-    /// A file that commands need where they see the machine's own.
-    pub(super) fn for_file(path: &str, allowed: u64) -> Option<Self> {
-        let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC;
-        let handle = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?;
+    /// A file of the machine that commands need where they have no mounts of their own; `None` if it does not exist.
+    pub(super) fn for_file(path: &str, allowed: BitFlags<AccessFs>) -> Option<Self> {
+        let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         Some(Self { handle, allowed })
     }
 
-    pub(super) fn as_raw(&self) -> (RawFd, u64) {
-        (self.handle.as_raw_fd(), self.allowed)
+    pub(super) fn for_directory(handle: OwnedFd, allowed: BitFlags<AccessFs>) -> Self {
+        Self { handle, allowed }
     }
 }
 
@@ -135,21 +141,25 @@ mod tests {
 
     #[test]
     fn reading_grants_no_way_to_change_anything() {
-        let rights = Rights::of(7, Network::Off);
-        assert_eq!(rights.allowed(Access::Read, true), READ);
-        assert_eq!(rights.allowed(Access::Read, false), EXECUTE | READ_FILE);
+        let rights = Rights::new(7, Network::Off);
+        let read = AccessFs::Execute | AccessFs::ReadFile;
+        assert_eq!(rights.for_grant(Access::Read, true), read | AccessFs::ReadDir);
+        assert_eq!(rights.for_grant(Access::Read, false), read);
     }
 
     #[test]
     fn writing_never_grants_the_making_of_devices() {
         for version in 1..8 {
-            assert_eq!(Rights::of(version, Network::On).writable() & MAKE_DEVICES, 0);
+            let writable = Rights::new(version, Network::On).writable();
+            assert!(!writable.intersects(AccessFs::MakeChar | AccessFs::MakeBlock), "{version}");
         }
     }
 
     #[test]
     fn an_old_kernel_is_asked_only_for_what_it_knows() {
-        let old = Rights::of(1, Network::Off);
-        assert_eq!((old.files, old.network, old.scopes, old.size), (FIRST, 0, 0, 8));
+        let old = Rights::new(1, Network::Off);
+        assert_eq!(AccessFs::from_all(old.abi).bits(), (1 << 13) - 1);
+        let newest = Rights::new(99, Network::Off);
+        assert_eq!((AccessFs::from_all(newest.abi).bits(), newest.abi), ((1 << 16) - 1, ABI::V6));
     }
 }

@@ -1,28 +1,25 @@
-//! What the Linux kernel can enforce.
+//! Commands on Linux: confined by namespaces, Landlock and seccomp.
+//!
+//! `sandbox.rs` is the entry. `confinement.rs` finds out what the machine can enforce, `mounts/` builds the file tree
+//! that commands see, `masks/` finds the protected names to hide in it, and `process/` starts and ends the processes.
+//! What runs between fork and exec does not allocate, lock or panic: those functions say so.
 
 mod cgroup;
-mod command;
-mod filter;
-mod ground;
-mod init;
+mod child;
+mod confinement;
+mod diagnostics;
+mod failure;
 mod landlock;
-mod launch;
-mod layout;
-mod level;
 mod limits;
-mod line;
-mod plan;
-mod processes;
-mod spawner;
-mod stage;
-mod survey;
-mod sweep;
-mod sys;
+mod masks;
+mod mounts;
+mod process;
+mod protections;
+mod sandbox;
+mod seccomp;
+mod syscalls;
 
-pub(crate) use ground::Ground;
-pub(crate) use limits::limits;
-pub use line::StopHandle;
-pub(crate) use line::{Line, Tree, resize, watched};
-pub(crate) use plan::{Failure, Identity, Mask, Message, Plan, Step};
-pub(crate) use spawner::Spawner;
-pub(crate) use survey::{INSTEAD_OF_OFF, findings};
+pub use child::{Child, Terminal};
+pub(super) use diagnostics::{OFF_REMEDY, findings};
+pub use process::StopHandle;
+pub use sandbox::Sandbox;

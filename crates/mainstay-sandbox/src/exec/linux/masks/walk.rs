@@ -1,0 +1,218 @@
+//! Reads directories and checks every name with the guard. Symbolic links are not followed.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::{CString, OsStr, OsString};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mainstay_core::{Error, Result};
+use rustix::fs::{AtFlags, Mode};
+use rustix::io::Errno;
+
+use crate::exec::linux::mounts::Mask;
+use crate::guard::Guard;
+use crate::identity::FileId;
+use crate::workspace::{DIRECTORY, Workspace};
+
+/// Deeper than any real tree; and what has a path longer than `PATH_MAX` could not be hidden anyway.
+const MAX_DEPTH: usize = 256;
+
+/// How often a directory is read again that changes while it is being read.
+pub(super) const ATTEMPTS: usize = 16;
+
+/// A directory that has been read.
+#[derive(Debug)]
+pub(super) struct KnownDir {
+    pub(super) stamp: Stamp,
+    subdirectories: Vec<OsString>,
+    /// Protected names, and whether each is a directory.
+    hits: Vec<(OsString, FileId, bool)>,
+}
+
+/// The times of a directory: while they stay the same, so do its entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+/// One pass over all directories.
+pub(super) struct Walk<'a> {
+    pub(super) old: &'a HashMap<FileId, Arc<KnownDir>>,
+    pub(super) new: &'a mut HashMap<FileId, Arc<KnownDir>>,
+    pub(super) workspace: &'a Workspace,
+    /// Directories that are not searched.
+    pub(super) skipped: &'a HashSet<FileId>,
+    pub(super) exempt: &'a Guard,
+    pub(super) masks: &'a mut Vec<Mask>,
+    pub(super) calm: &'a mut bool,
+    pub(super) max_masks: usize,
+}
+
+/// The result of reading a directory.
+#[derive(PartialEq, Eq)]
+enum Visit {
+    Done,
+    /// It was not there any more.
+    Vanished,
+    /// It cannot be read. A command could change its mode, so it is hidden as a whole.
+    Unreadable,
+}
+
+impl Walk<'_> {
+    /// Searches a directory and everything below it.
+    pub(super) fn begin(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<()> {
+        let visit = match rustix::fs::openat(handle, ".", DIRECTORY, Mode::empty()) {
+            Ok(directory) => self.visit(directory.as_fd(), path, 0)?,
+            Err(Errno::ACCESS) => Visit::Unreadable,
+            Err(errno) => return Err(Error::internal(errno)),
+        };
+        if visit == Visit::Unreadable {
+            let (identity, _) = identify(handle).map_err(Error::internal)?;
+            self.hide(path.to_owned(), identity, true)?;
+        }
+        Ok(())
+    }
+
+    fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<Visit> {
+        if depth > MAX_DEPTH {
+            return Err(Error::unavailable(format!(
+                "A directory is more than {MAX_DEPTH} levels deep, so protected names in it could not be hidden from a command."
+            )));
+        }
+        let before = self.masks.len();
+        for look in 0..ATTEMPTS {
+            let (identity, stamp) = identify(directory).map_err(Error::internal)?;
+            let known = match self.old.get(&identity).filter(|known| known.stamp == stamp && look == 0) {
+                Some(known) => known.clone(),
+                None => match self.read(directory, stamp) {
+                    Ok(read) => Arc::new(read),
+                    Err(Errno::ACCESS) => return Ok(Visit::Unreadable),
+                    Err(errno) => return Err(Error::internal(errno)),
+                },
+            };
+            if self.enter(directory, path, &known, depth)? == Visit::Done {
+                if is_recent(stamp) {
+                    *self.calm = false;
+                } else {
+                    self.new.insert(identity, known);
+                }
+                return Ok(Visit::Done);
+            }
+            self.masks.truncate(before);
+        }
+        Err(changing_too_fast())
+    }
+
+    fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &KnownDir, depth: usize) -> Result<Visit> {
+        for (name, identity, is_directory) in &known.hits {
+            self.hide(path.join(name), *identity, *is_directory)?;
+        }
+        for name in &known.subdirectories {
+            if self.descend(directory, path, name, depth)? == Visit::Vanished {
+                return Ok(Visit::Vanished);
+            }
+        }
+        Ok(Visit::Done)
+    }
+
+    fn descend(&mut self, above: BorrowedFd<'_>, path: &Path, name: &OsStr, depth: usize) -> Result<Visit> {
+        let path = path.join(name);
+        let Ok(stat) = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(Visit::Vanished) };
+        let (identity, stamp) = identity_and_stamp(&stat);
+        if self.skipped.contains(&identity) {
+            return Ok(Visit::Done);
+        }
+        let leaf = self.old.get(&identity).filter(|known| known.stamp == stamp && known.subdirectories.is_empty());
+        if let Some(known) = leaf.cloned() {
+            self.enter(above, &path, &known, depth)?;
+            self.new.insert(identity, known);
+            return Ok(Visit::Done);
+        }
+        let visit = match rustix::fs::openat(above, name, DIRECTORY, Mode::empty()) {
+            Ok(directory) => self.visit(directory.as_fd(), &path, depth + 1)?,
+            Err(Errno::ACCESS) => Visit::Unreadable,
+            Err(_) => return Ok(Visit::Vanished),
+        };
+        if visit == Visit::Unreadable {
+            self.hide(path, identity, true)?;
+        }
+        Ok(Visit::Done)
+    }
+
+    fn read(&self, directory: BorrowedFd<'_>, stamp: Stamp) -> rustix::io::Result<KnownDir> {
+        let mut known = KnownDir { stamp, subdirectories: Vec::new(), hits: Vec::new() };
+        for entry in rustix::fs::Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let protected = self.protects(name);
+            let kind = entry.file_type();
+            if !protected && kind != rustix::fs::FileType::Directory && kind != rustix::fs::FileType::Unknown {
+                continue;
+            }
+            let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(errno) => return Err(errno),
+            };
+            let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
+            let is_directory = kind == rustix::fs::FileType::Directory;
+            let closed =
+                is_directory && self.workspace.closed().iter().any(|closed| closed.identity == FileId::from(&stat));
+            if closed || (protected && kind != rustix::fs::FileType::Symlink) {
+                known.hits.push((name.to_owned(), FileId::from(&stat), is_directory));
+            } else if is_directory {
+                known.subdirectories.push(name.to_owned());
+            }
+        }
+        Ok(known)
+    }
+
+    /// All roots have the same guard; it applies to what a setting adds too.
+    fn protects(&self, name: &OsStr) -> bool {
+        let guard = self.workspace.roots().first().map(|root| root.guard());
+        guard.is_some_and(|guard| guard.protects(name)) && !self.exempt.protects(name)
+    }
+
+    pub(super) fn hide(&mut self, path: PathBuf, identity: FileId, directory: bool) -> Result<()> {
+        if self.masks.len() >= self.max_masks {
+            return Err(Error::unavailable(format!(
+                "There are more than {} protected names to hide from a command; raise exec.hidden_names, or exempt some \
+                 with exec.allow_protected.",
+                self.max_masks
+            )));
+        }
+        let path = CString::new(path.into_os_string().into_vec()).map_err(Error::internal)?;
+        self.masks.push(Mask { path, identity, directory });
+        Ok(())
+    }
+}
+
+pub(super) fn changing_too_fast() -> Error {
+    Error::unavailable("The workspace changes too fast to hide protected names from a command; try again later.")
+}
+
+fn identify(handle: BorrowedFd<'_>) -> rustix::io::Result<(FileId, Stamp)> {
+    rustix::fs::fstat(handle).map(|stat| identity_and_stamp(&stat))
+}
+
+fn identity_and_stamp(stat: &rustix::fs::Stat) -> (FileId, Stamp) {
+    let time = |seconds: i64, nanoseconds: u64| (seconds, i64::try_from(nanoseconds).unwrap_or(0));
+    let stamp =
+        Stamp { modified: time(stat.st_mtime, stat.st_mtime_nsec), changed: time(stat.st_ctime, stat.st_ctime_nsec) };
+    (FileId::from(stat), stamp)
+}
+
+/// A directory that has just changed may change again within the same tick of the file system's clock, which would not
+/// show in its times.
+fn is_recent(stamp: Stamp) -> bool {
+    const TICK: i64 = 50_000_000;
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+    let nanoseconds = |(seconds, rest): (i64, i64)| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    nanoseconds((now.tv_sec, now.tv_nsec)) - nanoseconds(stamp.changed) < TICK
+}

@@ -1,0 +1,12 @@
+//! The file tree that commands see.
+//!
+//! `namespaces.rs` creates the namespaces that all commands share, once; `tree.rs` builds the file tree in them;
+//! `private.rs` adds what each command has for itself: `/tmp`, `/proc`, terminals, and masks over protected names.
+
+mod namespaces;
+mod private;
+mod tree;
+
+pub(super) use namespaces::Namespaces;
+pub(super) use private::{MAX_BELOW_TMP, Mask, set_up};
+pub(super) use tree::FileTree;

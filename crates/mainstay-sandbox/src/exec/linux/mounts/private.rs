@@ -1,0 +1,111 @@
+//! What every command has for itself: `/tmp`, `/proc`, its terminals, and no protected names.
+//!
+//! Runs in the supervisor of a command, between fork and exec: no allocation.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{AtFlags, CWD, OFlags};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, UnmountFlags};
+
+use super::namespaces::Namespaces;
+use super::tree::{BelowTmp, HIDDEN_DIRECTORY, HIDDEN_FILE, mount_tmpfs};
+use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
+use crate::exec::linux::syscalls;
+use crate::identity::FileId;
+
+/// A protected file or directory that is hidden from a command.
+#[derive(Debug, Clone)]
+pub(in crate::exec::linux) struct Mask {
+    pub(in crate::exec::linux) path: CString,
+    pub(in crate::exec::linux) identity: FileId,
+    pub(in crate::exec::linux) directory: bool,
+}
+
+/// How many parts of the tree may be beneath `/tmp`: their mounts are kept in an array, since nothing may allocate.
+pub(in crate::exec::linux) const MAX_BELOW_TMP: usize = 16;
+
+/// Mounts all of it in this process's mount namespace.
+pub(in crate::exec::linux) fn set_up(
+    namespaces: &Namespaces,
+    tmp_options: &CStr,
+    max_pid: &CStr,
+    masks: &[Mask],
+) -> Result<(), Failure> {
+    mount_tmp(&namespaces.below_tmp, tmp_options).during(Phase::Temporary)?;
+    mount_proc(max_pid.to_bytes()).during(Phase::Processes)?;
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    let options = c"newinstance,ptmxmode=0666,mode=0620";
+    rustix::mount::mount(c"devpts", c"/dev/pts", c"devpts", flags, options).during(Phase::Devices)?;
+    masks.iter().try_for_each(hide)
+}
+
+fn mount_tmp(below: &[BelowTmp], options: &CStr) -> Result<()> {
+    let mut mounts = [const { None::<OwnedFd> }; MAX_BELOW_TMP];
+    for (mount, part) in mounts.iter_mut().zip(below) {
+        *mount = Some(syscalls::copy_mount(&part.path)?);
+    }
+    mount_tmpfs(c"/tmp", MountFlags::NOSUID | MountFlags::NODEV, options)?;
+    syscalls::make_dir(c"/tmp/home", 0o700)?;
+    syscalls::make_dir(c"/tmp/.shm", 0o700)?;
+    for (mount, part) in mounts.iter_mut().zip(below) {
+        for parent in &part.parents {
+            syscalls::make_dir(parent, 0o755)?;
+        }
+        if part.directory {
+            syscalls::make_dir(&part.path, 0o755)?;
+        } else {
+            syscalls::make_file(&part.path, 0o644)?;
+        }
+        syscalls::attach_mount(mount.take().ok_or(Errno::BADF)?, &part.path)?;
+    }
+    Ok(())
+}
+
+/// Replaces the machine's `/proc` by one of the command's process namespace. The machine's had to stay until now: the
+/// kernel creates a new one only for a process that sees a complete one. Where parts of it are hidden, as in some
+/// containers, the command has none at all.
+fn mount_proc(max_pid: &[u8]) -> Result<()> {
+    let proc = new_proc();
+    rustix::mount::unmount(c"/proc", UnmountFlags::DETACH)?;
+    let proc = match proc {
+        Err(Errno::PERM) => return Ok(()),
+        other => other?,
+    };
+    syscalls::attach_mount(proc, c"/proc")?;
+    if !max_pid.is_empty() {
+        // Only the owner of the namespace may; for other users there is a resource limit.
+        let _ = syscalls::write_file(c"/proc/sys/kernel/pid_max", max_pid);
+    }
+    // When memory runs out, the kernel ends a command before anything else.
+    syscalls::write_file(c"/proc/self/oom_score_adj", b"1000")?;
+    syscalls::set_mount_attributes(CWD, c"/proc", AtFlags::empty(), syscalls::READ_ONLY)
+}
+
+/// A new `/proc` that is not attached yet. It does not list processes that the viewer may not trace: not the
+/// supervisor, whose command line is the server's.
+fn new_proc() -> Result<OwnedFd> {
+    let context = rustix::mount::fsopen(c"proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_set_string(&context, c"hidepid", c"ptraceable")?;
+    rustix::mount::fsconfig_create(&context)?;
+    let attributes =
+        MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Mounts something empty over a protected name, if it still is the file that was found there.
+fn hide(mask: &Mask) -> Result<(), Failure> {
+    let moved = Failure { phase: Phase::Moved, errno: libc::ESTALE };
+    let target = match syscalls::open_path(&mask.path, OFlags::NOFOLLOW) {
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(moved),
+        other => other.during(Phase::Mask)?,
+    };
+    if FileId::of(&target).during(Phase::Mask)? != mask.identity {
+        return Err(moved);
+    }
+    let empty = if mask.directory { HIDDEN_DIRECTORY } else { HIDDEN_FILE };
+    let mount = syscalls::copy_mount(empty).during(Phase::Mask)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    rustix::mount::move_mount(&mount, c"", &target, c"", flags).during(Phase::Mask)
+}

@@ -1,0 +1,242 @@
+//! The file tree of commands: built from what they may see, and nothing else of the machine.
+
+use std::ffi::{CStr, CString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD};
+use rustix::io::Errno;
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+
+use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
+use crate::exec::linux::syscalls::{self, NO_DEV, NO_SUID, READ_ONLY};
+use crate::exec::visibility::{Access, Grant, Origin, Visibility};
+
+/// Directories that programs expect, even if they are empty.
+const EMPTY: &[&CStr] = &[c"proc", c"dev", c"dev/pts", c"tmp", c"run", c"sys", c"var", c".hidden"];
+
+/// Symbolic links that programs expect: target and path.
+const LINKS: &[(&CStr, &CStr)] = &[
+    (c"pts/ptmx", c"dev/ptmx"),
+    (c"/proc/self/fd", c"dev/fd"),
+    (c"/proc/self/fd/0", c"dev/stdin"),
+    (c"/proc/self/fd/1", c"dev/stdout"),
+    (c"/proc/self/fd/2", c"dev/stderr"),
+    (c"/tmp/.shm", c"dev/shm"),
+    (c"/tmp", c"var/tmp"),
+    (c"/run", c"var/run"),
+];
+
+const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
+
+/// What is mounted over a protected name: an empty file or directory without permissions, on a read-only mount.
+pub(super) const HIDDEN_FILE: &CStr = c"/.hidden/file";
+pub(super) const HIDDEN_DIRECTORY: &CStr = c"/.hidden/directory";
+
+/// A part of the machine that is mounted in the tree.
+struct Part {
+    source: CString,
+    /// Where it goes, relative to the new root, and the directories above.
+    target: CString,
+    parents: Vec<CString>,
+    directory: bool,
+    attributes: u64,
+    mount: Option<OwnedFd>,
+}
+
+/// A part beneath `/tmp`. Every command has a `/tmp` of its own, so the part is mounted again for each.
+pub(super) struct BelowTmp {
+    pub(super) path: CString,
+    pub(super) parents: Vec<CString>,
+    pub(super) directory: bool,
+}
+
+/// Everything that is needed to build the tree, prepared before the fork.
+pub(in crate::exec::linux) struct FileTree {
+    parts: Vec<Part>,
+    links: Vec<(CString, CString)>,
+    secrets: Vec<CString>,
+    pub(super) below_tmp: Vec<BelowTmp>,
+}
+
+impl FileTree {
+    /// `None` if a path contains a NUL byte.
+    pub(in crate::exec::linux) fn new(visibility: &Visibility) -> Option<Self> {
+        let mut grants: Vec<Grant> = visibility.grants.clone();
+        grants.push(Grant { path: "/etc".into(), access: Access::Read, directory: true, origin: Origin::Machine });
+        grants.sort_by(|a, b| a.path.cmp(&b.path));
+        let mut mounted: Vec<Grant> = Vec::new();
+        for grant in grants {
+            // Inside a part that is mounted with the same access, it is there already.
+            let around = mounted.iter().rev().find(|outer| grant.path.starts_with(&outer.path));
+            if around.is_none_or(|outer| outer.access != grant.access) {
+                mounted.push(grant);
+            }
+        }
+        let below_tmp = mounted.iter().filter(|grant| grant.path.starts_with("/tmp")).map(|grant| {
+            let (path, parents) = (text(&grant.path)?, parents(&grant.path, "/tmp")?);
+            Some(BelowTmp { path, parents, directory: grant.directory })
+        });
+        // Every command replaces /proc by its own before anything can look at it.
+        let processes = Part::new(Path::new("/proc"), true, NO_SUID | NO_DEV | READ_ONLY);
+        let devices = DEVICES.iter().map(|name| Part::new(&Path::new("/dev").join(name), false, NO_SUID));
+        let links = visibility.links.iter().map(|(path, target)| Some((text(target)?, relative(path)?)));
+        Some(Self {
+            below_tmp: below_tmp.collect::<Option<_>>()?,
+            parts: mounted.iter().map(Part::for_grant).chain([processes]).chain(devices).collect::<Option<_>>()?,
+            links: links.collect::<Option<_>>()?,
+            secrets: visibility.secrets.iter().map(|path| relative(path)).collect::<Option<_>>()?,
+        })
+    }
+
+    pub(in crate::exec::linux) fn parts_below_tmp(&self) -> usize {
+        self.below_tmp.len()
+    }
+
+    /// Builds the tree and makes it the root. Runs in a process of its own, in new namespaces: no allocation.
+    pub(super) fn build(&mut self) -> Result<(), Failure> {
+        // Nothing that is mounted here may appear outside, nor the other way round.
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        rustix::mount::mount_change(c"/", private).during(Phase::Private)?;
+        self.parts.iter_mut().try_for_each(Part::copy).during(Phase::Tree)?;
+        mount_tmpfs(c"/tmp", MountFlags::empty(), c"mode=0755,size=16m").during(Phase::Root)?;
+        rustix::process::chdir(c"/tmp").during(Phase::Root)?;
+        EMPTY.iter().try_for_each(|path| syscalls::make_dir(path, 0o755)).during(Phase::Root)?;
+        self.parts.iter_mut().try_for_each(Part::attach).during(Phase::Tree)?;
+        LINKS.iter().try_for_each(|(target, path)| make_link(target, path)).during(Phase::Root)?;
+        self.links.iter().try_for_each(|(target, path)| make_link(target, path)).during(Phase::Root)?;
+        syscalls::make_file(c".hidden/file", 0).during(Phase::Root)?;
+        syscalls::make_dir(c".hidden/directory", 0).during(Phase::Root)?;
+        enter_root().during(Phase::Root)?;
+        let attributes = READ_ONLY | NO_SUID | NO_DEV;
+        syscalls::set_mount_attributes(CWD, c"/", AtFlags::empty(), attributes).during(Phase::Root)?;
+        let hide = |path: &CString| syscalls::attach_mount(syscalls::copy_mount(HIDDEN_FILE)?, path);
+        self.secrets.iter().try_for_each(hide).during(Phase::Mask)
+    }
+}
+
+impl Part {
+    fn new(source: &Path, directory: bool, attributes: u64) -> Option<Self> {
+        let target = source.strip_prefix("/").ok()?;
+        let (source, parents, target) = (text(source)?, parents(target, "")?, text(target)?);
+        Some(Self { source, target, parents, directory, attributes, mount: None })
+    }
+
+    fn for_grant(grant: &Grant) -> Option<Self> {
+        let attributes = match grant.access {
+            Access::Read => NO_SUID | NO_DEV | READ_ONLY,
+            Access::Write => NO_SUID | NO_DEV,
+        };
+        Self::new(&grant.path, grant.directory, attributes)
+    }
+
+    /// Copies the mounts of the old tree, while it is still there.
+    fn copy(&mut self) -> Result<()> {
+        let mount = syscalls::copy_mount(&self.source)?;
+        let recursive = AtFlags::EMPTY_PATH | AtFlags::from_bits_retain(libc::AT_RECURSIVE.cast_unsigned());
+        syscalls::set_mount_attributes(&mount, c"", recursive, self.attributes)?;
+        self.mount = Some(mount);
+        Ok(())
+    }
+
+    /// Attaches them in the new tree.
+    fn attach(&mut self) -> Result<()> {
+        for parent in &self.parents {
+            allow_inside(syscalls::make_dir(parent, 0o755))?;
+        }
+        let make = if self.directory { syscalls::make_dir } else { syscalls::make_file };
+        allow_inside(make(&self.target, if self.directory { 0o755 } else { 0o644 }))?;
+        syscalls::attach_mount(self.mount.take().ok_or(Errno::BADF)?, &self.target)
+    }
+}
+
+/// Inside a part that is mounted already the target exists and cannot be created: if it does not, attaching fails.
+fn allow_inside(made: Result<()>) -> Result<()> {
+    match made {
+        Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => Ok(()),
+        other => other,
+    }
+}
+
+pub(super) fn mount_tmpfs(target: &CStr, flags: MountFlags, options: &CStr) -> Result<()> {
+    rustix::mount::mount(c"tmpfs", target, c"tmpfs", flags, options)
+}
+
+/// Makes a symbolic link, unless something has its name.
+fn make_link(target: &CStr, path: &CStr) -> Result<()> {
+    match rustix::fs::symlink(target, path) {
+        Err(Errno::EXIST) => Ok(()),
+        other => other,
+    }
+}
+
+/// Makes the current directory the root, and detaches the old one.
+fn enter_root() -> Result<()> {
+    rustix::process::pivot_root(c".", c".")?;
+    rustix::mount::unmount(c".", UnmountFlags::DETACH)?;
+    rustix::process::chdir(c"/")
+}
+
+fn text(path: &Path) -> Option<CString> {
+    CString::new(path.as_os_str().as_bytes()).ok()
+}
+
+fn relative(path: &Path) -> Option<CString> {
+    text(path.strip_prefix("/").ok()?)
+}
+
+/// The directories above a path, from the outermost, as far as they are inside `top`.
+fn parents(path: &Path, top: &str) -> Option<Vec<CString>> {
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    let inside = above
+        .iter()
+        .rev()
+        .filter(|parent| !parent.as_os_str().is_empty() && parent.starts_with(top) && **parent != Path::new(top));
+    inside.map(|parent| text(parent)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn tree(grants: &[(&str, Access)]) -> FileTree {
+        let grants = grants.iter().map(|(path, access)| Grant {
+            path: path.into(),
+            access: *access,
+            directory: true,
+            origin: Origin::Root,
+        });
+        let visibility =
+            Visibility { grants: grants.collect(), secrets: Vec::new(), links: Vec::new(), variables: BTreeMap::new() };
+        FileTree::new(&visibility).unwrap()
+    }
+
+    fn targets(tree: &FileTree) -> Vec<&str> {
+        let targets = tree.parts.iter().map(|part| part.target.to_str().unwrap());
+        targets.filter(|target| !target.starts_with("dev/") && *target != "proc").collect()
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_mounted_twice() {
+        let tree = tree(&[("/usr", Access::Read), ("/usr/share", Access::Read), ("/etc/passwd", Access::Read)]);
+        assert_eq!(targets(&tree), ["etc", "usr"]);
+    }
+
+    #[test]
+    fn a_part_with_other_rights_inside_another_is_mounted_by_itself() {
+        let tree = tree(&[("/w", Access::Write), ("/w/lib", Access::Read), ("/w/lib/own", Access::Write)]);
+        assert_eq!(targets(&tree), ["etc", "w", "w/lib", "w/lib/own"]);
+    }
+
+    #[test]
+    fn parents_are_made_from_the_outermost() {
+        let tree = tree(&[("/a/b/work", Access::Write), ("/tmp/a/b", Access::Write)]);
+        let part = tree.parts.iter().find(|part| part.target.as_c_str() == c"a/b/work").unwrap();
+        assert_eq!(part.parents, [CString::from(c"a"), CString::from(c"a/b")]);
+        assert_eq!(tree.below_tmp.len(), 1);
+        assert_eq!(tree.below_tmp[0].parents, [CString::from(c"/tmp/a")]);
+    }
+}

@@ -1,0 +1,159 @@
+//! Keeps a bounded part of a command's output: its beginning, its end, and the count of what was between them.
+
+use std::collections::VecDeque;
+
+/// Keeps the first and the last bytes of a stream, in constant memory.
+#[derive(Debug)]
+pub struct HeadTail {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    half: usize,
+    total: u64,
+}
+
+impl HeadTail {
+    /// Keeps at most `cap` bytes, half of them from each side.
+    pub fn new(cap: usize) -> Self {
+        Self { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
+    }
+
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.half - self.head.len();
+        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(first);
+        let rest = &rest[rest.len().saturating_sub(self.half)..];
+        let surplus = (self.tail.len() + rest.len()).saturating_sub(self.half);
+        self.tail.drain(..surplus);
+        self.tail.extend(rest);
+    }
+
+    /// How many bytes were left out between the beginning and the end.
+    pub fn omitted(&self) -> u64 {
+        self.total - (self.head.len() + self.tail.len()) as u64
+    }
+
+    /// The kept bytes as text. A line in the middle says how much is missing; invalid UTF-8 becomes U+FFFD.
+    pub fn into_text(mut self) -> CapturedText {
+        if self.omitted() == 0 {
+            self.head.extend(self.tail);
+            return CapturedText { text: String::from_utf8_lossy(&self.head).into_owned(), omitted: 0 };
+        }
+        let tail: Vec<u8> = self.tail.into();
+        // The cut may split a character: its parts are left out, so that they do not become U+FFFD.
+        let (head, tail) = (complete_utf8_prefix(&self.head), complete_utf8_suffix(&tail));
+        let omitted = self.total - (head.len() + tail.len()) as u64;
+        let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+        CapturedText { text: format!("{head}\n[… {omitted} bytes left out …]\n{tail}"), omitted }
+    }
+}
+
+/// Output as text, and how many bytes of it are missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapturedText {
+    pub text: String,
+    pub omitted: u64,
+}
+
+/// The bytes without an incomplete character at their end.
+pub fn complete_utf8_prefix(bytes: &[u8]) -> &[u8] {
+    for back in 1..=bytes.len().min(3) {
+        let byte = bytes[bytes.len() - back];
+        let width = match byte {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            0x80..=0xbf => continue,
+            _ => 1,
+        };
+        return if width > back { &bytes[..bytes.len() - back] } else { bytes };
+    }
+    bytes
+}
+
+/// The bytes without an incomplete character at their beginning.
+fn complete_utf8_suffix(bytes: &[u8]) -> &[u8] {
+    let strays = bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xbf)).count();
+    &bytes[strays..]
+}
+
+/// Decodes a stream of byte chunks into text chunks, without splitting a character between two of them.
+#[derive(Debug, Default)]
+pub struct Utf8Decoder {
+    held: Vec<u8>,
+}
+
+impl Utf8Decoder {
+    /// The text of a chunk, with what was held back of the one before.
+    pub fn push(&mut self, bytes: &[u8]) -> String {
+        self.held.extend_from_slice(bytes);
+        let whole = complete_utf8_prefix(&self.held).len();
+        let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
+        self.held.drain(..whole);
+        text
+    }
+
+    /// What was held back when the stream has ended.
+    pub fn finish(self) -> String {
+        String::from_utf8_lossy(&self.held).into_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_of(cap: usize, pieces: &[&[u8]]) -> CapturedText {
+        let mut kept = HeadTail::new(cap);
+        for piece in pieces {
+            kept.push(piece);
+        }
+        kept.into_text()
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        let kept = text_of(10, &[b"abc", b"defg", b"hij"]);
+        assert_eq!((kept.text.as_str(), kept.omitted), ("abcdefghij", 0));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let kept = text_of(10, &[b"abcdefgh", b"ijklmnopqrstuvwxyz"]);
+        assert_eq!((kept.text.as_str(), kept.omitted), ("abcde\n[… 16 bytes left out …]\nvwxyz", 16));
+    }
+
+    #[test]
+    fn the_end_is_the_last_bytes_however_they_came() {
+        let kept = text_of(6, &[b"abc", b"d", b"ef", b"g", b"hijklm", b"n"]);
+        assert_eq!(kept.text, "abc\n[… 8 bytes left out …]\nlmn");
+    }
+
+    #[test]
+    fn a_cut_never_shows_half_a_character() {
+        let kept = text_of(8, &["aäää€€€".as_bytes()]);
+        assert!(!kept.text.contains('\u{fffd}'), "{}", kept.text);
+        assert_eq!((kept.text.as_str(), kept.omitted), ("aä\n[… 10 bytes left out …]\n€", 10));
+    }
+
+    #[test]
+    fn a_flood_stays_within_its_bound() {
+        let mut kept = HeadTail::new(1000);
+        let block = vec![b'x'; 1 << 20];
+        for _ in 0..1024 {
+            kept.push(&block);
+        }
+        assert_eq!(kept.omitted(), (1 << 30) - 1000);
+        assert!(kept.head.capacity() + kept.tail.capacity() < 10_000);
+    }
+
+    #[test]
+    fn pieces_wait_for_the_rest_of_a_character() {
+        let mut pieces = Utf8Decoder::default();
+        let euro = "€".as_bytes();
+        assert_eq!(pieces.push(&[b'a', euro[0], euro[1]]), "a");
+        assert_eq!(pieces.push(&[euro[2], b'b']), "€b");
+        assert_eq!(pieces.push(b"\xff\xc3"), "\u{fffd}");
+        assert_eq!(pieces.finish(), "\u{fffd}");
+    }
+}
