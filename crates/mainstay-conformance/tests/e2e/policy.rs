@@ -1,8 +1,8 @@
-//! The rules of the road, met from outside.
+//! The policies of the call pipeline, tested from outside.
 
 use serde_json::{Value, json};
 
-use crate::testing::program::{Server, modern, run};
+use crate::testing::program::{Server, run, stateless_request};
 
 fn kind(message: &Value) -> &str {
     message["result"]["_meta"]["io.mainstay/error"]["kind"].as_str().unwrap_or_else(|| panic!("{message}"))
@@ -33,7 +33,7 @@ fn a_call_with_an_idempotency_key_happens_once() {
 }
 
 #[test]
-fn a_call_that_destroys_waits_for_a_person_and_runs_once_after_approval() {
+fn a_destructive_call_waits_for_approval_and_runs_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -64,7 +64,7 @@ fn a_call_that_destroys_waits_for_a_person_and_runs_once_after_approval() {
 }
 
 #[test]
-fn a_person_who_declines_is_obeyed() {
+fn a_declined_call_is_not_run() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -78,19 +78,20 @@ fn a_person_who_declines_is_obeyed() {
 }
 
 #[test]
-fn a_client_that_cannot_be_asked_is_told_which_consent_is_missing() {
+fn a_client_without_elicitation_is_told_which_consent_is_missing() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let mut request = modern(1, "tools/call", json!({"name": "probe_destroy", "arguments": {"file": "kept"}}));
+    let mut request =
+        stateless_request(1, "tools/call", json!({"name": "probe_destroy", "arguments": {"file": "kept"}}));
     request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
     let headers = [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "probe_destroy")];
-    let refused = server.connect().post(&headers, request.to_string().as_bytes()).unwrap().message();
-    assert_eq!(kind(&refused), "consent_required");
-    assert!(refused["result"]["_meta"]["io.mainstay/error"]["data"]["consent_id"].is_string());
+    let rejected = server.connect().post(&headers, request.to_string().as_bytes()).unwrap().message();
+    assert_eq!(kind(&rejected), "consent_required");
+    assert!(rejected["result"]["_meta"]["io.mainstay/error"]["data"]["consent_id"].is_string());
 }
 
 #[test]
-fn a_rate_limit_is_the_clients_and_not_the_connections() {
+fn a_rate_limit_applies_to_the_client_and_not_to_the_connection() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("c.toml"), "[engine.rate.per_tool.probe_echo]\ncalls = 3\nseconds = 3600\n")
         .unwrap();
@@ -99,17 +100,17 @@ fn a_rate_limit_is_the_clients_and_not_the_connections() {
         assert_eq!(server.call("probe_echo", &json!({"text": "x"}))["result"]["isError"], false);
     }
     let forged = [("X-Client-IP", "9.9.9.9")];
-    let refused = server
+    let rejected = server
         .connect()
         .request("tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}}), &forged)
         .unwrap()
         .message();
-    assert_eq!(kind(&refused), "rate_limited");
-    assert!(refused["result"]["_meta"]["io.mainstay/error"]["data"]["retry_after"].as_u64().unwrap() > 0);
+    assert_eq!(kind(&rejected), "rate_limited");
+    assert!(rejected["result"]["_meta"]["io.mainstay/error"]["data"]["retry_after"].as_u64().unwrap() > 0);
 }
 
 #[test]
-fn a_tool_that_panics_takes_nothing_down_and_tells_nothing() {
+fn a_panicking_tool_affects_no_other_call_and_leaks_nothing() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let failed = server.call("probe_panic", &json!({}));
@@ -147,7 +148,7 @@ fn stop(server: &Server) {
 }
 
 #[test]
-fn the_audit_names_a_row_that_was_changed_behind_its_back() {
+fn audit_verify_names_a_modified_row() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let answers: Vec<Value> = (0..5).map(|_| server.call("probe_append", &json!({"file": "a", "line": "x"}))).collect();
@@ -173,7 +174,7 @@ fn the_audit_names_a_row_that_was_changed_behind_its_back() {
 
 #[test]
 fn two_hundred_calls_on_one_connection_are_all_answered() {
-    let mut stdio = crate::testing::program::Piped::initialized();
+    let mut stdio = crate::testing::program::StdioServer::initialized();
     for id in 0..200 {
         let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "probe_sleep", "arguments": {"ms": 300}}});
         stdio.write(call.to_string().as_bytes());
@@ -184,7 +185,7 @@ fn two_hundred_calls_on_one_connection_are_all_answered() {
 }
 
 #[test]
-fn one_key_does_not_stand_for_two_calls() {
+fn an_idempotency_key_cannot_be_reused_for_another_call() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -204,11 +205,12 @@ fn one_key_does_not_stand_for_two_calls() {
 }
 
 #[test]
-fn a_write_whose_caller_left_is_recorded_and_its_key_is_not_used_twice() {
+fn a_write_whose_client_disconnected_is_audited_and_its_key_is_not_reusable() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let call =
-        modern(1, "tools/call", json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}})).to_string();
+        stateless_request(1, "tools/call", json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}}))
+            .to_string();
     for round in 0..20 {
         let mut stream = std::net::TcpStream::connect(server.address).unwrap();
         let head = format!(

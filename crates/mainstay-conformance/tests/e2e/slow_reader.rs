@@ -1,4 +1,4 @@
-//! A client that asks and does not read: the program ends all the same.
+//! A client that sends requests and never reads the responses: the program ends all the same.
 
 use std::io::Write;
 use std::path::Path;
@@ -47,7 +47,7 @@ fn broken(_: u64) -> Value {
     json!({"jsonrpc": "1.0", "id": "x".repeat(200), "method": "m"})
 }
 
-fn greeted(data: &Path) -> Child {
+fn initialized(data: &Path) -> Child {
     let mut child = start(data, "mcp");
     let input = child.stdin.as_mut().unwrap();
     writeln!(input, "{}", initialize(0)).unwrap();
@@ -80,7 +80,7 @@ fn all_end(cases: &[Case], end: fn(&mut Child)) {
         for (dialect, calls, message) in cases {
             scope.spawn(move || {
                 let data = tempfile::tempdir().unwrap();
-                let mut child = if *dialect == "mcp" { greeted(data.path()) } else { start(data.path(), dialect) };
+                let mut child = if *dialect == "mcp" { initialized(data.path()) } else { start(data.path(), dialect) };
                 flood(&mut child, *calls, message);
                 end(&mut child);
                 ends(child);
@@ -90,7 +90,7 @@ fn all_end(cases: &[Case], end: fn(&mut Child)) {
 }
 
 #[test]
-fn at_the_end_of_input_it_ends_although_nobody_reads() {
+fn the_program_ends_with_its_input_although_its_output_is_not_read() {
     let cases: [Case; 5] = [
         ("mira", ANSWERS, mira),
         ("mira", TOO_MANY, mira),
@@ -102,7 +102,7 @@ fn at_the_end_of_input_it_ends_although_nobody_reads() {
 }
 
 #[test]
-fn when_it_is_told_to_stop_it_ends_although_nobody_reads() {
+fn the_program_stops_on_a_signal_although_its_output_is_not_read() {
     let cases: [Case; 2] = [("mira", ANSWERS, mira), ("mcp", ANSWERS, mcp)];
     all_end(&cases, terminate);
 }

@@ -1,4 +1,4 @@
-//! The command line, as a person meets it.
+//! The command line: output, errors and exit codes.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -14,7 +14,7 @@ fn mainstay(data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
 }
 
 fn started_as(name: &str, data: &Path, args: &[&str], input: &str) -> (i32, String, String) {
-    told(program(name, data, args), input)
+    run_to_end(program(name, data, args), input)
 }
 
 fn program(name: &str, data: &Path, args: &[&str]) -> Command {
@@ -28,7 +28,7 @@ fn program(name: &str, data: &Path, args: &[&str]) -> Command {
 }
 
 /// How it ends, and what it says on either side.
-fn told(mut command: Command, input: &str) -> (i32, String, String) {
+fn run_to_end(mut command: Command, input: &str) -> (i32, String, String) {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // A command that does not read its input may have ended already.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -43,7 +43,7 @@ fn ok(data: &Path, args: &[&str]) -> String {
     out
 }
 
-fn refused(data: &Path, args: &[&str]) -> String {
+fn rejected(data: &Path, args: &[&str]) -> String {
     let (code, out, error) = mainstay(data, args, "");
     assert_ne!(code, 0, "{args:?}: {out}");
     assert_eq!(out, "", "{args:?}");
@@ -58,7 +58,7 @@ fn tools_are_listed_for_people_and_for_programs() {
     let echo = all.iter().find(|tool| tool["name"] == "server_echo").unwrap();
     assert_eq!(echo["input_schema"]["required"][0], "text");
     assert_eq!(echo["input_schema"]["additionalProperties"], false);
-    let error = refused(data.path(), &["tools", "--tools", "fils"]);
+    let error = rejected(data.path(), &["tools", "--tools", "fils"]);
     assert!(error.contains("\"fils\"") && error.contains("server"), "{error}");
 }
 
@@ -79,7 +79,7 @@ fn a_tool_is_called_with_pairs_with_json_and_from_standard_input() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_the_value_that_was_wrong() {
+fn errors_name_the_wrong_value() {
     let data = tempfile::tempdir().unwrap();
     for (args, words) in [
         (vec!["call", "server_ecko"], vec!["\"server_ecko\"", "mainstay tools"]),
@@ -98,18 +98,18 @@ fn what_is_wrong_is_said_with_the_value_that_was_wrong() {
         (vec!["serve", "--listen", "nonsense"], vec!["nonsense"]),
         (vec!["frobnicate"], vec!["frobnicate"]),
     ] {
-        let error = refused(data.path(), &args);
+        let error = rejected(data.path(), &args);
         assert!(words.iter().all(|word| error.contains(word)), "{args:?}: {error}");
         assert!(!error.contains("hidden"), "{args:?}: {error}");
     }
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let error = refused(data.path(), &["serve", "--listen", &address]);
+    let error = rejected(data.path(), &["serve", "--listen", &address]);
     assert!(error.contains(&address) && error.contains("--listen") && error.matches("in use").count() == 1, "{error}");
 }
 
 #[test]
-fn the_configuration_can_be_seen_and_has_a_schema() {
+fn the_configuration_can_be_shown_and_has_a_schema() {
     let data = tempfile::tempdir().unwrap();
     std::fs::create_dir(data.path().join("mainstay")).unwrap();
     std::fs::write(data.path().join("mainstay/config.toml"), "[engine]\ndeadline_seconds = 7\n").unwrap();
@@ -131,7 +131,7 @@ fn the_doctor_says_what_to_do() {
 }
 
 #[test]
-fn the_doctor_counts_the_caches_and_says_where_they_would_be() {
+fn the_doctor_counts_the_caches_and_shows_the_cache_root() {
     let data = tempfile::tempdir().unwrap();
     let root = data.path().join("root");
     let doctor = |root: &Path| {
@@ -153,7 +153,7 @@ fn the_doctor_counts_the_caches_and_says_where_they_would_be() {
 }
 
 #[test]
-fn under_its_other_names_the_program_is_what_they_say() {
+fn the_program_behaves_as_the_name_it_is_started_under() {
     let data = tempfile::tempdir().unwrap();
     let server = |args: &[&str]| started_as("/usr/bin/mcp-context-server", data.path(), args, "");
     let (code, out, error) = server(&[]);
@@ -166,12 +166,12 @@ fn under_its_other_names_the_program_is_what_they_say() {
         assert!(help.contains(word), "{word}: {help}");
     }
     assert!(!help.contains("--listen"), "{help}");
-    let error = refused(data.path(), &["stdio", "--dialect", "context"]);
+    let error = rejected(data.path(), &["stdio", "--dialect", "context"]);
     assert!(error.starts_with("mainstay: ") && error.contains("CONTEXT_CACHE_ROOT"), "{error}");
 }
 
 #[test]
-fn what_is_set_for_another_server_does_not_keep_the_context_server_from_starting() {
+fn settings_for_other_servers_do_not_stop_the_context_server_from_starting() {
     let data = tempfile::tempdir().unwrap();
     let own = data.path().join("mainstay");
     std::fs::create_dir(&own).unwrap();
@@ -187,36 +187,36 @@ fn what_is_set_for_another_server_does_not_keep_the_context_server_from_starting
         if name == "mcp-context-server" {
             command.env("MAINSTAY_LISTEN", "nonsense").env("MAINSTAY_TOOLS", "fils");
         }
-        let (code, out, error) = told(command, greeting);
+        let (code, out, error) = run_to_end(command, greeting);
         assert_eq!(code, 0, "{name}: {error}");
         let answer: Value = serde_json::from_str(&out).unwrap();
         assert_eq!(answer["result"]["serverInfo"]["name"], "mcp-context-server", "{name}: {out}");
     }
     let mut homeless = program("mcp-context-server", data.path(), &["--cache-root", "."]);
     homeless.env_remove("HOME").env_remove("XDG_DATA_HOME");
-    let (code, out, error) = told(homeless, greeting);
+    let (code, out, error) = run_to_end(homeless, greeting);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(["HOME", "--data-dir", "MAINSTAY_DATA_DIR"].iter().all(|word| error.contains(word)), "{error}");
 }
 
 #[test]
-fn a_cache_root_that_is_set_to_nothing_is_not_set() {
+fn an_empty_cache_root_counts_as_unset() {
     let data = tempfile::tempdir().unwrap();
     for (name, args) in [("mcp-context-server", &[][..]), ("mainstay", &["stdio", "--dialect", "context"])] {
         let mut command = program(name, data.path(), args);
         command.env("CONTEXT_CACHE_ROOT", "");
-        let (code, _, error) = told(command, "");
+        let (code, _, error) = run_to_end(command, "");
         assert_eq!(code, 1, "{error}");
         assert!(error.starts_with(name) && error.contains("set CONTEXT_CACHE_ROOT"), "{error}");
     }
     let mut listing = program("mainstay", data.path(), &["tools"]);
     listing.env("CONTEXT_CACHE_ROOT", "");
-    assert_eq!(told(listing, "").0, 0, "the default holds");
+    assert_eq!(run_to_end(listing, "").0, 0, "the default holds");
     assert_eq!(mainstay(data.path(), &["tools", "--cache-root", ""], "").0, 2, "typed, it is a mistake");
 }
 
 #[test]
-fn the_commands_for_caches_are_told_nothing_of_a_server() {
+fn cache_commands_take_no_server_options() {
     let data = tempfile::tempdir().unwrap();
     for name in ["mainstay", "context"] {
         let shown = if name == "mainstay" { "mainstay context" } else { name };
@@ -226,7 +226,7 @@ fn the_commands_for_caches_are_told_nothing_of_a_server() {
             for variable in ["MAINSTAY_LISTEN", "MAINSTAY_LOG_FORMAT", "MAINSTAY_CONFIG", "CONTEXT_CACHE_ROOT"] {
                 command.env(variable, "");
             }
-            told(command, "")
+            run_to_end(command, "")
         };
         let (code, help, _) = run(&["build", "--help"]);
         assert_eq!(code, 0);
@@ -241,7 +241,7 @@ fn the_commands_for_caches_are_told_nothing_of_a_server() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_directory_is_told() {
+fn a_file_in_place_of_a_directory_is_reported() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("file.md"), "text").unwrap();
     for (args, code) in [
@@ -259,7 +259,7 @@ fn a_file_in_the_place_of_a_directory_is_told() {
 }
 
 #[test]
-fn help_and_completions_are_there() {
+fn help_and_completions_are_printed() {
     let data = tempfile::tempdir().unwrap();
     let help = ok(data.path(), &["--help"]);
     for word in [

@@ -5,7 +5,6 @@
 mod agents;
 mod command_line;
 mod context;
-mod mira_fixtures;
 mod testing;
 mod untrusted_servers;
 

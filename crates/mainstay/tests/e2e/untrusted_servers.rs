@@ -1,4 +1,4 @@
-//! Servers that mean no good, or no sense, met by `mainstay tools --url` and `mainstay call --url`.
+//! `mainstay tools --url` and `mainstay call --url` against malicious and broken servers.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,27 +6,30 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::PROGRAM;
-use crate::testing::fake_server::{answering, client, greets, http, id_of, unspoken};
+use crate::testing::fake_server::{client, fake_server, http, is_greeting, method_not_found, request_id};
 
 /// A server of mira that answers everything with this result.
-fn of_mira(result: impl Fn(&str) -> Value + Send + 'static) -> String {
-    answering(move |request| {
-        if greets(request) {
-            return Some(unspoken());
+fn mira_server(result: impl Fn(&str) -> Value + Send + 'static) -> String {
+    fake_server(move |request| {
+        if is_greeting(request) {
+            return Some(method_not_found());
         }
-        Some(http("200 OK", &json!({"jsonrpc": "2.0", "id": id_of(request), "result": result(request)}).to_string()))
+        Some(http(
+            "200 OK",
+            &json!({"jsonrpc": "2.0", "id": request_id(request), "result": result(request)}).to_string(),
+        ))
     })
 }
 
 /// A server of the standard that lists one tool and answers its call with this.
-fn of_mcp(answer: impl Fn(u64) -> String + Send + 'static) -> String {
-    answering(move |request| {
+fn mcp_server(answer: impl Fn(u64) -> String + Send + 'static) -> String {
+    fake_server(move |request| {
         if request.contains("notifications/initialized") {
             return Some(http("202 Accepted", ""));
         }
-        let id = id_of(request);
+        let id = request_id(request);
         let result = match request {
-            _ if greets(request) => json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}),
+            _ if is_greeting(request) => json!({"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {}}),
             _ if request.contains("tools/list") => json!({"tools": [{"name": "t", "inputSchema": {}}]}),
             _ => return Some(http("200 OK", &answer(id))),
         };
@@ -34,31 +37,32 @@ fn of_mcp(answer: impl Fn(u64) -> String + Send + 'static) -> String {
     })
 }
 
-fn refused(own: &Path, args: &[&str], token: Option<&str>) -> String {
+fn rejected(own: &Path, args: &[&str], token: Option<&str>) -> String {
     let (code, out, error) = client(own, args, token);
     assert_eq!((code, out.as_str()), (1, ""), "{args:?}");
     error
 }
 
 #[test]
-fn a_list_without_an_end_is_given_up_on() {
+fn an_endless_list_is_abandoned() {
     let own = tempfile::tempdir().unwrap();
     let next = std::sync::atomic::AtomicU64::new(0);
     let many: Vec<Value> = (0..500).map(|_| json!({"name": "t"})).collect();
-    let endless = of_mira(move |_| {
+    let endless = mira_server(move |_| {
         let cursor = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string();
         json!({"tools": many, "next_cursor": cursor})
     });
-    let error = refused(own.path(), &["tools", "--url", &endless], None);
+    let error = rejected(own.path(), &["tools", "--url", &endless], None);
     assert!(error.contains("10000 tools"), "{error}");
     let next = std::sync::atomic::AtomicU64::new(0);
-    let slow = of_mira(move |_| {
+    let slow = mira_server(move |_| {
         std::thread::sleep(std::time::Duration::from_millis(200));
         json!({"tools": [], "next_cursor": next.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string()})
     });
-    let error = refused(own.path(), &["tools", "--url", &slow, "--timeout", "1"], None);
+    let error = rejected(own.path(), &["tools", "--url", &slow, "--timeout", "1"], None);
     assert!(error.contains("within 10 s"), "{error}");
-    let error = refused(own.path(), &["tools", "--url", &of_mira(|_| json!({"tools": [], "next_cursor": 7}))], None);
+    let error =
+        rejected(own.path(), &["tools", "--url", &mira_server(|_| json!({"tools": [], "next_cursor": 7}))], None);
     assert!(error.contains("cursor") && error.contains('7'), "{error}");
 }
 
@@ -69,9 +73,9 @@ fn is_harmless(text: &str) -> bool {
 }
 
 #[test]
-fn what_a_server_says_does_not_command_the_terminal() {
+fn server_output_cannot_send_terminal_escapes() {
     let own = tempfile::tempdir().unwrap();
-    let mira = of_mira(|request| {
+    let mira = mira_server(|request| {
         if request.contains("tools/list") {
             return json!({"tools": [{"name": "t", "description": HOSTILE}, {"name": HOSTILE}]});
         }
@@ -92,57 +96,59 @@ fn what_a_server_says_does_not_command_the_terminal() {
     let text = |id| {
         json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": HOSTILE}]}}).to_string()
     };
-    let (_, out, _) = client(own.path(), &["call", "--url", &of_mcp(text), "t"], None);
+    let (_, out, _) = client(own.path(), &["call", "--url", &mcp_server(text), "t"], None);
     assert!(is_harmless(&out) && out.starts_with('a'), "{out:?}");
     let fault = |id| {
         let error = json!({"code": 1, "message": HOSTILE, "data": HOSTILE});
         json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
     };
-    let error = refused(own.path(), &["call", "--url", &of_mcp(fault), "t"], None);
+    let error = rejected(own.path(), &["call", "--url", &mcp_server(fault), "t"], None);
     assert!(is_harmless(&error) && error.contains("error 1: a"), "{error:?}");
 }
 
 #[test]
-fn a_name_that_may_mean_several_tools_is_refused_with_their_names() {
+fn an_ambiguous_tool_name_is_rejected_with_the_candidates() {
     let own = tempfile::tempdir().unwrap();
-    let url = of_mira(|request| {
+    let url = mira_server(|request| {
         if request.contains("tools/list") {
             return json!({"tools": [{"name": "a/b_c"}, {"name": "a_b/c"}]});
         }
         json!({})
     });
-    let error = refused(own.path(), &["call", "--url", &url, "a_b_c"], None);
+    let error = rejected(own.path(), &["call", "--url", &url, "a_b_c"], None);
     assert!(error.contains("\"a/b_c\"") && error.contains("\"a_b/c\""), "{error}");
     assert_eq!(client(own.path(), &["call", "--url", &url, "a_b/c"], None).0, 0);
 }
 
 #[test]
-fn an_answer_to_something_else_is_not_taken_for_ours() {
+fn a_response_to_another_request_is_not_accepted() {
     let own = tempfile::tempdir().unwrap();
     let result = json!({"content": [{"type": "text", "text": "forged"}]});
     for id in [json!(null), json!("1"), json!(4711), json!(-1), json!(1.5)] {
         let (answered, result) = (id.clone(), result.clone());
-        let url = of_mcp(move |_| json!({"jsonrpc": "2.0", "id": answered, "result": result}).to_string());
-        let error = refused(own.path(), &["call", "--url", &url, "t"], None);
+        let url = mcp_server(move |_| json!({"jsonrpc": "2.0", "id": answered, "result": result}).to_string());
+        let error = rejected(own.path(), &["call", "--url", &url, "t"], None);
         assert!(error.contains("no answer to tools/call"), "{id}: {error}");
     }
-    let url = of_mcp(move |_| json!({"jsonrpc": "2.0", "id": null, "error": {"code": 7, "message": "no"}}).to_string());
-    assert!(refused(own.path(), &["call", "--url", &url, "t"], None).contains("error 7: no"));
+    let url =
+        mcp_server(move |_| json!({"jsonrpc": "2.0", "id": null, "error": {"code": 7, "message": "no"}}).to_string());
+    assert!(rejected(own.path(), &["call", "--url", &url, "t"], None).contains("error 7: no"));
     for (result, words) in [(json!({"resultType": "task"}), "\"task\""), (json!({}), "neither")] {
-        let url = of_mcp(move |id| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
-        let error = refused(own.path(), &["call", "--url", &url, "t"], None);
+        let url = mcp_server(move |id| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
+        let error = rejected(own.path(), &["call", "--url", &url, "t"], None);
         assert!(error.contains(words), "{error}");
     }
 }
 
 #[test]
-fn the_first_answer_counts() {
+fn the_first_response_is_used() {
     let own = tempfile::tempdir().unwrap();
-    let url = answering(|request| {
-        if greets(request) {
-            return Some(unspoken());
+    let url = fake_server(|request| {
+        if is_greeting(request) {
+            return Some(method_not_found());
         }
-        let page = |name: &str| json!({"jsonrpc": "2.0", "id": id_of(request), "result": {"tools": [{"name": name}]}});
+        let page =
+            |name: &str| json!({"jsonrpc": "2.0", "id": request_id(request), "result": {"tools": [{"name": name}]}});
         let body = format!("data: {}\n\ndata: {}\n\n", page("first"), page("second"));
         Some(format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: {}\r\n\r\n{body}",
@@ -154,7 +160,7 @@ fn the_first_answer_counts() {
 }
 
 #[test]
-fn secrets_stay_where_they_belong() {
+fn secrets_in_urls_and_tokens_are_not_leaked() {
     let own = tempfile::tempdir().unwrap();
     for (url, token, words) in [
         ("http://me:canary@127.0.0.1:1/", None, "MAINSTAY_TOKEN"),
@@ -163,15 +169,15 @@ fn secrets_stay_where_they_belong() {
         ("http://mainstay.example/", Some("canary"), "without https"),
         ("http://10.0.0.1:1/", Some("canary"), "without https"),
     ] {
-        let error = refused(own.path(), &["tools", "--url", url, "--timeout", "1", "--log", "trace"], token);
+        let error = rejected(own.path(), &["tools", "--url", url, "--timeout", "1", "--log", "trace"], token);
         assert!(error.contains(words) && !error.contains("canary"), "{url}: {error}");
     }
 }
 
 #[test]
-fn what_is_on_this_machine_is_not_asked_through_a_proxy() {
+fn local_servers_are_not_reached_through_a_proxy() {
     let own = tempfile::tempdir().unwrap();
-    let url = of_mira(|_| json!({"tools": [{"name": "here"}]}));
+    let url = mira_server(|_| json!({"tools": [{"name": "here"}]}));
     let mut command = Command::new(PROGRAM);
     command.args(["tools", "--url", &url]).env("XDG_CONFIG_HOME", own.path()).current_dir(own.path());
     for name in ["NO_PROXY", "no_proxy", "MAINSTAY_TOKEN"] {

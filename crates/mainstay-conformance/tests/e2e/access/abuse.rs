@@ -1,5 +1,4 @@
-//! Those who come by a way around the door: through a proxy, out of somebody's browser, or with a token that is good no
-//! more; and those who take more room than is theirs.
+//! Bypasses and exhaustion: proxies, cross-site requests, expired tokens, unbounded sessions.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -9,7 +8,7 @@ use std::time::Duration;
 use mainstay_server::{Access, Route};
 use serde_json::{Value, json};
 
-use crate::access::routes::{Needs, knock, welcome};
+use crate::access::routes::{AuthMode, expected_status, request_route};
 use crate::consent::approval::{decide, get, with_config};
 use crate::testing::program::{Http, Server, initialize, run, workspace};
 
@@ -45,7 +44,7 @@ fn ping(http: &mut Http, bearer: &str, session: &str) -> u16 {
 }
 
 #[test]
-fn whoever_is_behind_a_proxy_is_not_at_this_machine() {
+fn a_client_behind_a_proxy_is_not_local() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let own = server.address.to_string();
@@ -57,16 +56,18 @@ fn whoever_is_behind_a_proxy_is_not_at_this_machine() {
         ("Via", "1.1 proxy"),
     ] {
         for route in Route::ALL {
-            let reply = knock(&server, route, &[("Host", &own), (name, value)]);
+            let reply = request_route(&server, route, &[("Host", &own), (name, value)]);
             match route.access() {
                 Access::Token => {
                     assert_eq!(reply.status, 403, "{route:?} {name}");
                     assert!(reply.body.contains("server.auth"), "{route:?} {name}: {}", reply.body);
                 }
-                Access::Everybody => assert_eq!(reply.status, welcome(route, Needs::None), "{route:?} {name}"),
+                Access::Everybody => {
+                    assert_eq!(reply.status, expected_status(route, AuthMode::None), "{route:?} {name}")
+                }
             }
         }
-        let known = knock(&server, Route::Mcp, &[("Host", &own), (name, value), ("Authorization", &bearer)]);
+        let known = request_route(&server, Route::Mcp, &[("Host", &own), (name, value), ("Authorization", &bearer)]);
         assert_eq!(known.status, 200, "{name}");
     }
     let guarded = tempfile::tempdir().unwrap();
@@ -74,11 +75,11 @@ fn whoever_is_behind_a_proxy_is_not_at_this_machine() {
     let (_, bearer) = client(guarded.path(), &server, "read");
     let host = server.address.to_string();
     let through = [("Host", host.as_str()), ("X-Forwarded-For", "10.1.2.3"), ("Authorization", &bearer)];
-    assert_eq!(knock(&server, Route::Mcp, &through).status, 200);
+    assert_eq!(request_route(&server, Route::Mcp, &through).status, 200);
 }
 
 #[test]
-fn what_a_page_of_another_site_embeds_is_refused_on_every_route() {
+fn cross_site_embeds_are_rejected_on_every_route() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let own = server.address.to_string();
@@ -91,14 +92,14 @@ fn what_a_page_of_another_site_embeds_is_refused_on_every_route() {
             ("none", "navigate", true),
         ] {
             let headers = [("Host", own.as_str()), ("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", mode)];
-            let expected = if let_in { welcome(route, Needs::None) } else { 403 };
-            assert_eq!(knock(&server, route, &headers).status, expected, "{route:?} {site} {mode}");
+            let expected = if let_in { expected_status(route, AuthMode::None) } else { 403 };
+            assert_eq!(request_route(&server, route, &headers).status, expected, "{route:?} {site} {mode}");
         }
     }
 }
 
 #[test]
-fn the_metrics_are_for_those_who_may_read() {
+fn the_metrics_need_the_read_scope() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path(), "");
     let host = server.address.to_string();
@@ -108,7 +109,7 @@ fn the_metrics_are_for_those_who_may_read() {
         (asks["grant_type"], asks["scope"]) = (json!("client_credentials"), json!(scope));
         let given = server.connect().rpc("/oauth/token", &[], &asks).message();
         let bearer = format!("Bearer {}", given["access_token"].as_str().unwrap());
-        let reply = knock(&server, Route::Metrics, &[("Host", &host), ("Authorization", &bearer)]);
+        let reply = request_route(&server, Route::Metrics, &[("Host", &host), ("Authorization", &bearer)]);
         assert_eq!(reply.status, status, "{scope}: {}", reply.body);
         if status == 403 {
             let challenge = reply.header("www-authenticate").unwrap();
@@ -119,7 +120,7 @@ fn the_metrics_are_for_those_who_may_read() {
 }
 
 #[test]
-fn a_stream_ends_when_its_token_is_good_no_more() {
+fn a_stream_ends_when_its_token_expires() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path(), "");
     let (id, bearer) = client(data.path(), &server, "read");
@@ -140,7 +141,7 @@ fn a_stream_ends_when_its_token_is_good_no_more() {
 }
 
 #[test]
-fn nobody_fills_the_sessions_but_with_their_own() {
+fn a_principal_can_evict_only_its_own_sessions() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path(), "[server]\nsessions = 20\n");
     let ((_, alice), (_, bob)) = (client(data.path(), &server, "read"), client(data.path(), &server, "read"));
@@ -156,14 +157,14 @@ fn nobody_fills_the_sessions_but_with_their_own() {
 }
 
 #[test]
-fn what_is_kept_of_a_session_is_bounded() {
+fn the_state_of_a_session_is_bounded() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
     let mut greeting = initialize(1);
     greeting["params"]["clientInfo"]["name"] = json!("x".repeat(64 * 1024));
-    let refused = http.post(&[], greeting.to_string().as_bytes()).unwrap();
-    assert_eq!(refused.message()["error"]["code"], -32602, "{}", refused.body);
+    let rejected = http.post(&[], greeting.to_string().as_bytes()).unwrap();
+    assert_eq!(rejected.message()["error"]["code"], -32602, "{}", rejected.body);
     let opened = http.post(&[], initialize(1).to_string().as_bytes()).unwrap();
     let session = opened.header("mcp-session-id").unwrap().to_owned();
     let held = get(&mut http, "/metrics", &[]).body;
@@ -177,7 +178,7 @@ fn what_is_kept_of_a_session_is_bounded() {
 }
 
 #[test]
-fn greetings_and_subscriptions_count() {
+fn initialize_and_subscribe_count_against_the_rate_limit() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[engine.rate.per_client]\ncalls = 3\nseconds = 3600\n");
     let mut http = server.connect();
@@ -195,7 +196,7 @@ fn greetings_and_subscriptions_count() {
 }
 
 #[test]
-fn whoever_asks_with_a_token_does_not_approve_without_one() {
+fn a_caller_with_a_token_cannot_approve_without_one() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let (_, bearer) = client(data.path(), &server, "read delete");
@@ -204,16 +205,16 @@ fn whoever_asks_with_a_token_does_not_approve_without_one() {
     let asked = http.rpc("/rpc", &[("Authorization", &bearer)], &message).message();
     let needed = &asked["error"]["data"];
     let (id, url) = (needed["consent_id"].as_str().unwrap(), needed["consent_url"].as_str().unwrap());
-    let refused = decide(&mut http, url, "approved", &[]);
-    assert_eq!(refused.status, 403, "{}", refused.body);
-    assert!(refused.body.contains("mainstay consent approve"), "{}", refused.body);
+    let rejected = decide(&mut http, url, "approved", &[]);
+    assert_eq!(rejected.status, 403, "{}", rejected.body);
+    assert!(rejected.body.contains("mainstay consent approve"), "{}", rejected.body);
     let page = get(&mut http, url, &[("Accept", "text/html")]);
     assert!(page.body.contains("<form"), "a person may on the page: {}", page.body);
     assert_eq!(run(data.path(), &["consent", "approve", id]).0, 0);
 }
 
 #[test]
-fn a_store_that_callers_could_reach_is_not_opened() {
+fn a_store_inside_the_workspace_is_not_opened() {
     let data = tempfile::tempdir().unwrap();
     let inside = format!("sqlite:{}/intruders.db", workspace());
     let link = data.path().join("elsewhere");
@@ -230,16 +231,16 @@ fn a_store_that_callers_could_reach_is_not_opened() {
 }
 
 #[test]
-fn a_key_that_somebody_else_may_have_is_ended_from_the_command_line() {
+fn a_compromised_signing_key_is_revoked_from_the_command_line() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path(), "");
     let host = server.address.to_string();
     let (_, bearer) = client(data.path(), &server, "read");
-    let listed = || knock(&server, Route::Mcp, &[("Host", &host), ("Authorization", &bearer)]).status;
+    let listed = || request_route(&server, Route::Mcp, &[("Host", &host), ("Authorization", &bearer)]).status;
     assert_eq!(listed(), 200);
     let (code, out, error) = run(data.path(), &["client", "rotate-key", "--now"]);
     assert!(code == 0 && out.contains("within seconds"), "{out}{error}");
     crate::testing::program::wait_until(|| listed() == 401);
     let (_, bearer) = client(data.path(), &server, "read");
-    assert_eq!(knock(&server, Route::Mcp, &[("Host", &host), ("Authorization", &bearer)]).status, 200);
+    assert_eq!(request_route(&server, Route::Mcp, &[("Host", &host), ("Authorization", &bearer)]).status, 200);
 }

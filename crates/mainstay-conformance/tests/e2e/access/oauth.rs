@@ -1,4 +1,4 @@
-//! Tokens that the server issues itself, from the command line that makes a client to the call that is refused.
+//! Tokens that the server issues itself, from `client add` to the rejected call.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,8 +12,10 @@ use mainstay_store::{Store, StoreOptions};
 use serde_json::{Value, json};
 
 use crate::PROGRAM;
-use crate::access::routes::{Needs, knock, welcome};
-use crate::testing::program::{Http, Reply, Server, command, initialize, modern, run, wait_until, workspace};
+use crate::access::routes::{AuthMode, expected_status, request_route};
+use crate::testing::program::{
+    Http, Reply, Server, command, initialize, run, stateless_request, wait_until, workspace,
+};
 
 const AUDIENCE: &str = "https://mainstay.example/mcp";
 const ISSUER: &str = "https://mainstay.example";
@@ -74,7 +76,7 @@ fn form(server: &Server, more: &[(&str, &str)], body: &str) -> Reply {
 
 fn listed(server: &Server, token: &str) -> u16 {
     let bearer = format!("Bearer {token}");
-    knock(server, Route::Mcp, &[("Host", &server.address.to_string()), ("Authorization", &bearer)]).status
+    request_route(server, Route::Mcp, &[("Host", &server.address.to_string()), ("Authorization", &bearer)]).status
 }
 
 /// Somebody who has the server's own private key, and with it makes what the server never would.
@@ -106,7 +108,7 @@ impl Forger {
 }
 
 #[test]
-fn every_route_refuses_every_bad_token_of_its_own_unless_it_is_on_the_public_list() {
+fn every_route_rejects_every_invalid_local_token_unless_it_is_public() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path());
     let (client, gone) = (Client::add(data.path(), "read"), Client::add(data.path(), "read"));
@@ -115,7 +117,7 @@ fn every_route_refuses_every_bad_token_of_its_own_unless_it_is_on_the_public_lis
     assert_eq!(post(&server, "/oauth/revoke", &client.asks(&json!({"token": revoked}))).status, 200);
     let forger = Forger::at(data.path());
     let forged = |change: Value| forger.token(&client, &change);
-    let keys = knock(&server, Route::Keys, &[("Host", &server.address.to_string())]).message();
+    let keys = request_route(&server, Route::Keys, &[("Host", &server.address.to_string())]).message();
     let shared = {
         let key = EncodingKey::from_secret(keys["keys"][0]["x"].as_str().unwrap().as_bytes());
         let claims = json!({"iss": ISSUER, "aud": AUDIENCE, "sub": client.id, "client_id": client.id,
@@ -156,7 +158,7 @@ fn every_route_refuses_every_bad_token_of_its_own_unless_it_is_on_the_public_lis
             let bearer = token.as_deref().map(|token| format!("Bearer {token}"));
             let mut headers = vec![("Host", own.as_str())];
             headers.extend(bearer.as_deref().map(|bearer| ("Authorization", bearer)));
-            let reply = knock(&server, route, &headers);
+            let reply = request_route(&server, route, &headers);
             match route.access() {
                 Access::Token => {
                     assert_eq!(reply.status, 401, "{route:?} {what}");
@@ -166,17 +168,19 @@ fn every_route_refuses_every_bad_token_of_its_own_unless_it_is_on_the_public_lis
                         "{challenge}"
                     );
                 }
-                Access::Everybody => assert_eq!(reply.status, welcome(route, Needs::Own), "{route:?} {what}"),
+                Access::Everybody => {
+                    assert_eq!(reply.status, expected_status(route, AuthMode::Own), "{route:?} {what}")
+                }
             }
         }
         let bearer = format!("Bearer {good}");
-        let status = knock(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
-        assert_eq!(status, welcome(route, Needs::Own), "{route:?}");
+        let status = request_route(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
+        assert_eq!(status, expected_status(route, AuthMode::Own), "{route:?}");
     }
 }
 
 #[test]
-fn a_token_is_asked_for_in_json_in_a_form_and_with_basic() {
+fn a_token_is_issued_for_json_form_and_basic_requests() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path());
     let client = Client::add(data.path(), "read write execute");
@@ -206,7 +210,7 @@ fn a_token_is_asked_for_in_json_in_a_form_and_with_basic() {
 }
 
 #[test]
-fn a_refused_request_says_why_in_the_words_of_oauth() {
+fn a_rejected_token_request_has_an_oauth_error() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path());
     let client = Client::add(data.path(), "read");
@@ -246,7 +250,7 @@ fn a_refused_request_says_why_in_the_words_of_oauth() {
 }
 
 #[test]
-fn refresh_tokens_rotate_and_one_that_comes_twice_ends_them_all() {
+fn refresh_tokens_rotate_and_reuse_revokes_the_family() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path());
     let client = Client::add(data.path(), "read write");
@@ -265,7 +269,7 @@ fn refresh_tokens_rotate_and_one_that_comes_twice_ends_them_all() {
 }
 
 #[test]
-fn keys_and_tokens_outlive_a_restart_and_are_the_same_in_two_processes() {
+fn keys_and_tokens_survive_a_restart_and_are_shared_by_two_processes() {
     let data = tempfile::tempdir().unwrap();
     let one = local_auth(data.path());
     let client = Client::add(data.path(), "read");
@@ -291,7 +295,7 @@ fn keys_and_tokens_outlive_a_restart_and_are_the_same_in_two_processes() {
 }
 
 #[test]
-fn a_readers_token_lists_readers_alone_and_is_told_what_it_lacks() {
+fn a_read_token_lists_read_tools_only_and_is_told_the_missing_scope() {
     let data = tempfile::tempdir().unwrap();
     let server = local_auth(data.path());
     let bearer = format!("Bearer {}", Client::add(data.path(), "read").token(&server));
@@ -337,7 +341,7 @@ fn a_readers_token_lists_readers_alone_and_is_told_what_it_lacks() {
 }
 
 #[test]
-fn without_authentication_no_token_is_needed_and_one_that_is_sent_must_be_good() {
+fn without_authentication_a_token_is_optional_but_must_be_valid() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let own = server.address.to_string();
@@ -354,20 +358,20 @@ fn without_authentication_no_token_is_needed_and_one_that_is_sent_must_be_good()
     assert_eq!(http.request("tools/call", append.clone(), &[("Authorization", &bearer)]).unwrap().status, 403);
     assert_eq!(http.request("tools/call", append, &[]).unwrap().status, 200);
     for bad in ["Bearer garbage", "Bearer", "Basic eDp5", &format!("{bearer}x")] {
-        let reply = knock(&server, Route::Mcp, &[("Host", &own), ("Authorization", bad)]);
+        let reply = request_route(&server, Route::Mcp, &[("Host", &own), ("Authorization", bad)]);
         assert_eq!(
             (reply.status, reply.header("www-authenticate")),
             (401, Some("Bearer error=\"invalid_token\"")),
             "{bad}"
         );
     }
-    let metadata = knock(&server, Route::Issuer, &[("Host", &own)]).message();
+    let metadata = request_route(&server, Route::Issuer, &[("Host", &own)]).message();
     assert_eq!(metadata["issuer"], format!("http://{own}"));
     assert_eq!(metadata["token_endpoint"], format!("http://{own}/oauth/token"));
 }
 
 #[test]
-fn a_client_can_be_given_an_id_and_a_secret_of_ones_own() {
+fn a_client_can_be_created_with_a_chosen_id_and_secret() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let args = [
@@ -422,8 +426,8 @@ fn no_secret_is_in_the_log_or_the_audit() {
     ask("/oauth/token", &[], &renew);
     ask("/oauth/token", &[], &renew);
     let bearer = format!("Bearer {}", given["access_token"].as_str().unwrap());
-    ask("/mcp", &[("Authorization", &bearer)], &modern(1, "tools/list", json!({})));
-    ask("/mcp", &[("Authorization", "Bearer canary.token")], &modern(1, "tools/list", json!({})));
+    ask("/mcp", &[("Authorization", &bearer)], &stateless_request(1, "tools/list", json!({})));
+    ask("/mcp", &[("Authorization", "Bearer canary.token")], &stateless_request(1, "tools/list", json!({})));
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
     child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Who gets in: names, origins and tokens, on every route of the router's own table.
+//! Host, origin and token checks on every route of the route table.
 
 use std::path::Path;
 
@@ -9,12 +9,12 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use mainstay_server::{Access, Route};
 use serde_json::{Value, json};
 
-use crate::testing::program::{Reply, Server, modern, run};
+use crate::testing::program::{Reply, Server, run, stateless_request};
 
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "https://mainstay.example/mcp";
 
-pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> Reply {
+pub(crate) fn request_route(server: &Server, route: Route, headers: &[(&str, &str)]) -> Reply {
     let mut http = server.connect();
     match route {
         Route::Mcp => {}
@@ -64,7 +64,7 @@ pub(crate) fn knock(server: &Server, route: Route, headers: &[(&str, &str)]) -> 
         ("Mcp-Method", "tools/list"),
     ];
     all.extend(headers);
-    http.send("POST /mcp", &all, modern(1, "tools/list", json!({})).to_string().as_bytes()).unwrap()
+    http.send("POST /mcp", &all, stateless_request(1, "tools/list", json!({})).to_string().as_bytes()).unwrap()
 }
 
 const HANDSHAKE: [(&str, &str); 4] = [
@@ -76,15 +76,15 @@ const HANDSHAKE: [(&str, &str); 4] = [
 
 /// Whose tokens are needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Needs {
+pub(crate) enum AuthMode {
     None,
     Own,
     AnotherIssuers,
 }
 
 /// What a visitor who may come in is answered: some routes have nothing to say to a knock.
-pub(crate) fn welcome(route: Route, needs: Needs) -> u16 {
-    let elsewhere = needs == Needs::AnotherIssuers;
+pub(crate) fn expected_status(route: Route, needs: AuthMode) -> u16 {
+    let elsewhere = needs == AuthMode::AnotherIssuers;
     match route {
         Route::Ws => 101,
         Route::Consent => 404,
@@ -98,7 +98,7 @@ pub(crate) fn welcome(route: Route, needs: Needs) -> u16 {
         }
         Route::Keys | Route::Issuer if elsewhere => 404,
         // Nothing is protected.
-        Route::Metadata | Route::McpMetadata if needs == Needs::None => 404,
+        Route::Metadata | Route::McpMetadata if needs == AuthMode::None => 404,
         Route::Mcp
         | Route::Rpc
         | Route::Jsonrpc
@@ -119,7 +119,7 @@ pub(crate) fn welcome(route: Route, needs: Needs) -> u16 {
 }
 
 #[test]
-fn a_foreign_host_or_origin_is_refused_on_every_route() {
+fn a_foreign_host_or_origin_is_rejected_on_every_route() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let (own, port) = (server.address.to_string(), server.address.port());
@@ -127,8 +127,8 @@ fn a_foreign_host_or_origin_is_refused_on_every_route() {
     let localhost = format!("localhost:{port}");
     for route in Route::ALL {
         for headers in [vec![("Host", own.as_str())], vec![("Host", &localhost), ("Origin", &own_origin)]] {
-            let status = knock(&server, route, &headers).status;
-            assert_eq!(status, welcome(route, Needs::None), "{route:?} {headers:?}");
+            let status = request_route(&server, route, &headers).status;
+            assert_eq!(status, expected_status(route, AuthMode::None), "{route:?} {headers:?}");
         }
         let hosts = [
             "evil.example".to_owned(),
@@ -139,7 +139,7 @@ fn a_foreign_host_or_origin_is_refused_on_every_route() {
             "localhost".to_owned(),
         ];
         for host in &hosts {
-            assert_eq!(knock(&server, route, &[("Host", host)]).status, 403, "{route:?} Host {host}");
+            assert_eq!(request_route(&server, route, &[("Host", host)]).status, 403, "{route:?} Host {host}");
         }
         let origins = [
             "null".to_owned(),
@@ -151,17 +151,17 @@ fn a_foreign_host_or_origin_is_refused_on_every_route() {
         ];
         for origin in &origins {
             assert_eq!(
-                knock(&server, route, &[("Host", &own), ("Origin", origin)]).status,
+                request_route(&server, route, &[("Host", &own), ("Origin", origin)]).status,
                 403,
                 "{route:?} Origin {origin}"
             );
         }
         assert!(
-            matches!(knock(&server, route, &[("Host", &own), ("Host", &own)]).status, 400 | 403),
+            matches!(request_route(&server, route, &[("Host", &own), ("Host", &own)]).status, 400 | 403),
             "{route:?} two Hosts"
         );
         assert_eq!(
-            knock(&server, route, &[("Host", &own), ("Origin", &own_origin), ("Origin", &own_origin)]).status,
+            request_route(&server, route, &[("Host", &own), ("Origin", &own_origin), ("Origin", &own_origin)]).status,
             403,
             "{route:?} two Origins"
         );
@@ -204,7 +204,7 @@ pub(crate) fn with_auth(data: &Path, issuer: &Issuer) -> Server {
 }
 
 #[test]
-fn every_route_refuses_every_bad_token_unless_it_is_on_the_public_list() {
+fn every_route_rejects_every_invalid_token_unless_it_is_public() {
     let data = tempfile::tempdir().unwrap();
     let (issuer, stranger) = (Issuer::new("a"), Issuer::new("a"));
     let server = with_auth(data.path(), &issuer);
@@ -240,7 +240,7 @@ fn every_route_refuses_every_bad_token_unless_it_is_on_the_public_list() {
         for (what, token) in &bad {
             let mut headers = vec![("Host", own.as_str())];
             headers.extend(token.as_deref().map(|token| ("Authorization", token)));
-            let reply = knock(&server, route, &headers);
+            let reply = request_route(&server, route, &headers);
             match route.access() {
                 Access::Token => {
                     assert_eq!(reply.status, 401, "{route:?} {what}");
@@ -251,21 +251,21 @@ fn every_route_refuses_every_bad_token_unless_it_is_on_the_public_list() {
                     );
                 }
                 Access::Everybody => {
-                    assert_eq!(reply.status, welcome(route, Needs::AnotherIssuers), "{route:?} {what}")
+                    assert_eq!(reply.status, expected_status(route, AuthMode::AnotherIssuers), "{route:?} {what}")
                 }
             }
         }
         let bearer = format!("Bearer {good}");
-        let status = knock(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
-        assert_eq!(status, welcome(route, Needs::AnotherIssuers), "{route:?}");
+        let status = request_route(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
+        assert_eq!(status, expected_status(route, AuthMode::AnotherIssuers), "{route:?}");
     }
-    let twice = knock(
+    let twice = request_route(
         &server,
         Route::Mcp,
         &[("Host", &own), ("Authorization", &format!("Bearer {good}")), ("Authorization", "Bearer x")],
     );
     assert_eq!(twice.status, 401);
-    let metadata = knock(&server, Route::Metadata, &[("Host", &own)]).message();
+    let metadata = request_route(&server, Route::Metadata, &[("Host", &own)]).message();
     assert_eq!((&metadata["resource"], &metadata["authorization_servers"][0]), (&json!(AUDIENCE), &json!(ISSUER)));
 }
 
@@ -282,13 +282,13 @@ fn scopes_decide_what_is_listed_and_what_is_called() {
         listed["result"]["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"probe_echo") && !names.contains(&"probe_append"));
     let call = json!({"name": "probe_append", "arguments": {"file": "a", "line": "x"}});
-    let refused = http.request("tools/call", call, &token).unwrap();
+    let rejected = http.request("tools/call", call, &token).unwrap();
     let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\", \
          resource_metadata=\"https://mainstay.example/.well-known/oauth-protected-resource\"";
-    assert_eq!((refused.status, refused.header("www-authenticate")), (403, Some(challenge)));
-    let refused = refused.message();
-    assert_eq!(refused["result"]["isError"], true);
-    assert_eq!(refused["result"]["_meta"]["io.mainstay/error"]["kind"], "denied");
+    assert_eq!((rejected.status, rejected.header("www-authenticate")), (403, Some(challenge)));
+    let rejected = rejected.message();
+    assert_eq!(rejected["result"]["isError"], true);
+    assert_eq!(rejected["result"]["_meta"]["io.mainstay/error"]["kind"], "denied");
     let ask = |http: &mut crate::testing::program::Http, method: &str, params: Value| {
         http.rpc("/rpc", &token, &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).message()
     };
@@ -296,17 +296,17 @@ fn scopes_decide_what_is_listed_and_what_is_called() {
     let listed = ask(&mut http, "tools/list", named);
     let tools = listed["result"]["tools"].as_array().unwrap();
     assert_eq!((tools.len(), &tools[0]["name"], &tools[0]["auth_required"]), (1, &json!("probe/echo"), &json!(true)));
-    let refused = ask(&mut http, "probe/append", json!({"file": "a", "line": "x"}));
+    let rejected = ask(&mut http, "probe/append", json!({"file": "a", "line": "x"}));
     assert_eq!(
-        (&refused["error"]["code"], &refused["error"]["data"]["required_scope"]),
+        (&rejected["error"]["code"], &rejected["error"]["data"]["required_scope"]),
         (&json!(1002), &json!("write")),
-        "{refused}"
+        "{rejected}"
     );
     assert!(!data.path().join("probe/a").exists());
 }
 
 #[test]
-fn a_tool_for_administrators_is_refused_before_anybody_is_asked_for_consent() {
+fn an_admin_tool_is_rejected_before_consent_is_requested() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -315,9 +315,9 @@ fn a_tool_for_administrators_is_refused_before_anybody_is_asked_for_consent() {
         let call = json!({"name": "delete_all_data", "arguments": {}});
         server.connect().request("tools/call", call, &[("Authorization", &bearer)]).unwrap().message()
     };
-    let refused = call("read write execute delete consent");
-    let error = &refused["result"]["_meta"]["io.mainstay/error"];
-    assert_eq!((&error["kind"], &error["data"]["required_scope"]), (&json!("denied"), &json!("admin")), "{refused}");
+    let rejected = call("read write execute delete consent");
+    let error = &rejected["result"]["_meta"]["io.mainstay/error"];
+    assert_eq!((&error["kind"], &error["data"]["required_scope"]), (&json!("denied"), &json!("admin")), "{rejected}");
     let asked = call("admin");
     let waits = asked["result"]["resultType"] == "input_required"
         || asked["result"]["_meta"]["io.mainstay/error"]["kind"] == "consent_required";
@@ -362,7 +362,7 @@ fn a_session_is_bound_to_the_principal_that_opened_it() {
 }
 
 #[test]
-fn what_belongs_to_another_principal_does_not_exist() {
+fn another_principals_data_does_not_exist() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -402,7 +402,7 @@ fn what_belongs_to_another_principal_does_not_exist() {
 }
 
 #[test]
-fn somebody_elses_session_id_is_not_believed_where_sessions_are_not_looked_at() {
+fn another_principals_session_id_is_ignored_by_stateless_requests() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -413,7 +413,7 @@ fn somebody_elses_session_id_is_not_believed_where_sessions_are_not_looked_at() 
 }
 
 #[test]
-fn an_allowed_page_can_call_and_read_and_another_cannot() {
+fn an_allowed_origin_can_call_and_read_and_another_cannot() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("c.toml"), "[server]\nallowed_origins = [\"https://app.example\"]\n").unwrap();
     let server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
@@ -432,12 +432,12 @@ fn an_allowed_page_can_call_and_read_and_another_cannot() {
     assert_eq!(allowed.header("access-control-allow-headers"), Some("mcp-method"));
     let other = preflight("https://evil.example");
     assert_eq!((other.status, other.header("access-control-allow-origin")), (403, None));
-    let answer = knock(&server, Route::Mcp, &[("Host", &host), ("Origin", "https://app.example")]);
+    let answer = request_route(&server, Route::Mcp, &[("Host", &host), ("Origin", "https://app.example")]);
     assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("https://app.example")));
 }
 
 #[test]
-fn the_extra_listener_has_the_same_guard_and_the_same_token_check() {
+fn the_extra_listener_has_the_same_host_and_token_checks() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -450,10 +450,10 @@ fn the_extra_listener_has_the_same_guard_and_the_same_token_check() {
     let _server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
     let mut http = crate::testing::program::Http::connect(free);
     let (own, bearer) = (free.to_string(), format!("Bearer {}", issuer.token(&json!({}))));
-    let mut knock = |path: &str, headers: &[(&str, &str)]| {
+    let mut request_route = |path: &str, headers: &[(&str, &str)]| {
         http.send(&format!("POST {path}"), headers, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap()
     };
-    let good = knock("/", &[("Host", &own), ("Authorization", &bearer)]);
+    let good = request_route("/", &[("Host", &own), ("Authorization", &bearer)]);
     assert_eq!(good.status, 200);
     assert_eq!(good.message()["result"]["tools"][0]["server"]["endpoint"], format!("http://{free}/"));
     for (what, headers, status) in [
@@ -466,13 +466,17 @@ fn the_extra_listener_has_the_same_guard_and_the_same_token_check() {
             403,
         ),
     ] {
-        assert_eq!(knock("/", &headers).status, status, "{what}");
+        assert_eq!(request_route("/", &headers).status, status, "{what}");
     }
-    assert_eq!(knock("/mcp", &[("Host", &own), ("Authorization", &bearer)]).status, 404, "nothing else is there");
+    assert_eq!(
+        request_route("/mcp", &[("Host", &own), ("Authorization", &bearer)]).status,
+        404,
+        "nothing else is there"
+    );
 }
 
 #[test]
-fn a_public_address_without_authentication_is_refused_at_start() {
+fn a_public_address_without_authentication_is_rejected_at_startup() {
     let data = tempfile::tempdir().unwrap();
     let (code, _, error) = run(data.path(), &["serve", "--listen", "0.0.0.0:0"]);
     assert_eq!(code, 1);

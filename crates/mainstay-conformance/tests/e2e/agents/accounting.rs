@@ -1,4 +1,4 @@
-//! What of the dialect `agents` is counted, recorded and told, and how it refuses what it does not look at.
+//! What the dialect `agents` counts and audits, and how it rejects invalid messages.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::consent::approval::with_config;
 use crate::testing::program::Server;
 
 #[test]
-fn a_call_of_a_wrong_shape_counts_like_any_other() {
+fn a_malformed_call_counts_against_the_rate_limit() {
     let data = tempfile::tempdir().unwrap();
     let server = limited(data.path(), 3);
     let mut http = server.connect();
@@ -18,7 +18,7 @@ fn a_call_of_a_wrong_shape_counts_like_any_other() {
 }
 
 #[test]
-fn the_status_counts_everybody_shows_fifty_and_leaves_one_row() {
+fn the_status_counts_all_agents_lists_fifty_and_is_audited_once() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[engine.rate.agents]\ncalls = 10000\n");
     let mut http = server.connect();
@@ -42,7 +42,7 @@ fn the_status_counts_everybody_shows_fifty_and_leaves_one_row() {
 }
 
 #[test]
-fn a_session_that_is_gone_hinders_neither_a_new_one_nor_the_answer_to_a_method_that_does_not_exist() {
+fn an_expired_session_blocks_neither_a_new_one_nor_the_unknown_method_error() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -57,7 +57,7 @@ fn a_session_that_is_gone_hinders_neither_a_new_one_nor_the_answer_to_a_method_t
 }
 
 #[test]
-fn what_is_no_message_is_refused_in_the_dialects_own_words() {
+fn an_invalid_message_is_rejected_with_the_dialects_error() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[server]\nmessage_bytes = 2000\n");
     let host = server.address.to_string();
@@ -79,7 +79,7 @@ fn what_is_no_message_is_refused_in_the_dialects_own_words() {
 }
 
 #[test]
-fn methods_that_do_not_exist_are_recorded_by_name_and_are_one_metric() {
+fn unknown_methods_are_audited_by_name_and_share_one_metric() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();

@@ -1,4 +1,4 @@
-//! The rules of the dialect `agents` that one exchange cannot show: sessions, limits, scopes, the audit.
+//! Rules of the dialect `agents` that take more than one exchange: sessions, limits, scopes, the audit.
 
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ pub(crate) fn audit(http: &mut Http, headers: &[(&str, &str)], query: &str) -> V
 }
 
 #[test]
-fn neither_a_new_session_nor_a_forged_header_nor_another_way_in_starts_a_limit_afresh() {
+fn a_rate_limit_is_not_reset_by_a_new_session_a_forged_header_or_another_route() {
     let data = tempfile::tempdir().unwrap();
     let server = limited(data.path(), 6);
     let mut http = server.connect();
@@ -78,7 +78,7 @@ fn neither_a_new_session_nor_a_forged_header_nor_another_way_in_starts_a_limit_a
 }
 
 #[test]
-fn somebody_elses_session_is_as_unknown_as_one_that_never_was() {
+fn another_principals_session_is_unknown() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -107,7 +107,7 @@ fn somebody_elses_session_is_as_unknown_as_one_that_never_was() {
 }
 
 #[test]
-fn scopes_decide_what_is_listed_and_called_and_what_a_token_lacks_is_said() {
+fn scopes_decide_what_is_listed_and_called_and_a_missing_scope_is_named() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -118,13 +118,13 @@ fn scopes_decide_what_is_listed_and_called_and_what_a_token_lacks_is_said() {
     let names: Vec<&str> =
         listed["result"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
     assert!(names.contains(&"find_component_owner") && !names.contains(&"log_activity"), "{names:?}");
-    let refused = ask(&mut http, &[("Authorization", &reader)], "tools/call", &log("x"));
-    assert_eq!((refused.status, &refused.message()["error"]["code"]), (403, &json!(-32004)), "{}", refused.body);
-    let challenge = refused.header("www-authenticate").unwrap();
+    let rejected = ask(&mut http, &[("Authorization", &reader)], "tools/call", &log("x"));
+    assert_eq!((rejected.status, &rejected.message()["error"]["code"]), (403, &json!(-32004)), "{}", rejected.body);
+    let challenge = rejected.header("www-authenticate").unwrap();
     assert!(challenge.contains("error=\"insufficient_scope\"") && challenge.contains("scope=\"write\""), "{challenge}");
     for path in ["status", "resources", "prompts", "capabilities", "security", "audit"] {
-        let refused = get(&mut http, &[("Authorization", &writer)], &format!("/api/mcp/{path}"));
-        assert_eq!((refused.status, &refused.message()["error"]["code"]), (403, &json!(-32004)), "{path}");
+        let rejected = get(&mut http, &[("Authorization", &writer)], &format!("/api/mcp/{path}"));
+        assert_eq!((rejected.status, &rejected.message()["error"]["code"]), (403, &json!(-32004)), "{path}");
     }
     let nobody = ask(&mut http, &[], "tools/list", &json!({}));
     assert_eq!(
@@ -135,7 +135,7 @@ fn scopes_decide_what_is_listed_and_called_and_what_a_token_lacks_is_said() {
 }
 
 #[test]
-fn every_operation_leaves_one_row_and_each_sees_its_own() {
+fn every_operation_is_audited_once_and_visible_to_its_principal_only() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -181,7 +181,7 @@ fn every_operation_leaves_one_row_and_each_sees_its_own() {
 }
 
 #[test]
-fn a_used_key_gives_the_first_result_here_and_a_conflict_on_the_standard_endpoint() {
+fn a_reused_idempotency_key_returns_the_first_result_here_and_a_conflict_on_mcp() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -206,7 +206,7 @@ fn a_used_key_gives_the_first_result_here_and_a_conflict_on_the_standard_endpoin
 }
 
 #[test]
-fn tools_have_the_contracts_names_here_and_no_others() {
+fn only_the_contracts_tool_names_exist_here() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -219,7 +219,7 @@ fn tools_have_the_contracts_names_here_and_no_others() {
 }
 
 #[test]
-fn what_is_shown_of_log_activity_is_part_of_what_it_takes() {
+fn the_listed_schema_of_log_activity_is_a_subset_of_the_accepted_one() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -237,7 +237,7 @@ fn what_is_shown_of_log_activity_is_part_of_what_it_takes() {
 }
 
 #[test]
-fn the_page_of_the_api_needs_nothing_from_elsewhere_and_runs_nothing_inline() {
+fn the_api_page_loads_no_external_resources_and_runs_no_inline_scripts() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();

@@ -1,4 +1,4 @@
-//! `/ws`: what listeners hear, and what happens to those who do not listen.
+//! Events on `/ws`: order, subscriptions, replay after a reconnect, slow subscribers, limits.
 
 use std::net::TcpStream;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -12,11 +12,11 @@ use crate::access::routes::{Issuer, with_auth};
 use crate::consent::approval::with_config;
 use crate::testing::program::Server;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-struct Ear(WebSocket<TcpStream>);
+struct Subscriber(WebSocket<TcpStream>);
 
-impl Ear {
+impl Subscriber {
     fn open(server: &Server) -> Self {
         Self::at(server, "/ws", &[]).unwrap()
     }
@@ -28,7 +28,7 @@ impl Ear {
             request.headers_mut().insert(*name, value.parse().unwrap());
         }
         let stream = TcpStream::connect(server.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         match tungstenite::client(request, stream) {
             Ok((socket, _)) => Ok(Self(socket)),
             Err(HandshakeError::Failure(tungstenite::Error::Http(response))) => Err(response.status().as_u16()),
@@ -36,12 +36,12 @@ impl Ear {
         }
     }
 
-    fn say(&mut self, message: &Value) {
+    fn send(&mut self, message: &Value) {
         self.0.send(Message::text(message.to_string())).unwrap();
     }
 
-    fn hear(&mut self) -> Value {
-        let patience = Instant::now() + PATIENCE;
+    fn receive(&mut self) -> Value {
+        let patience = Instant::now() + TIMEOUT;
         while Instant::now() < patience {
             match self.0.read().unwrap() {
                 Message::Text(text) => return serde_json::from_str(&text).unwrap(),
@@ -75,102 +75,102 @@ fn is_time(value: &Value) -> bool {
 }
 
 #[test]
-fn calls_and_prompts_are_told_in_order_in_the_contracts_shape() {
+fn events_of_calls_and_prompts_arrive_in_order_in_the_contracts_format() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let mut ear = Ear::open(&server);
+    let mut subscriber = Subscriber::open(&server);
     echo(&server, "canary-51c0");
     server.call("probe_destroy", &json!({"file": "none"}));
     let long = "y".repeat(300);
     let prompt = json!({"name": "test_prompt_with_arguments", "arguments": {"arg1": "staging", "arg2": long}});
     server.connect().request("prompts/get", prompt, &[]).unwrap();
-    let heard = [ear.hear(), ear.hear()];
-    assert_eq!((&heard[0]["event"], &heard[0]["data"]["tool"]), (&json!("tool_executed"), &json!("probe_echo")));
-    assert_eq!((&heard[0]["data"]["result"], is_time(&heard[0]["data"]["timestamp"])), (&json!("success"), true));
-    assert_eq!(heard[0]["data"].as_object().unwrap().len(), 3);
+    let received = [subscriber.receive(), subscriber.receive()];
+    assert_eq!((&received[0]["event"], &received[0]["data"]["tool"]), (&json!("tool_executed"), &json!("probe_echo")));
+    assert_eq!((&received[0]["data"]["result"], is_time(&received[0]["data"]["timestamp"])), (&json!("success"), true));
+    assert_eq!(received[0]["data"].as_object().unwrap().len(), 3);
     // What waits for a person has not run, and is not told.
-    let used = &heard[1]["data"];
-    assert_eq!((&heard[1]["event"], &used["prompt"]), (&json!("prompt_used"), &json!("test_prompt_with_arguments")));
+    let used = &received[1]["data"];
+    assert_eq!((&received[1]["event"], &used["prompt"]), (&json!("prompt_used"), &json!("test_prompt_with_arguments")));
     assert_eq!(used["arguments"]["arg1"], "staging");
     assert!(used["arguments"]["arg2"].as_str().unwrap().contains("100 more characters"), "{used}");
-    let ids: Vec<i64> = heard.iter().map(|event| event["id"].as_str().unwrap().parse().unwrap()).collect();
+    let ids: Vec<i64> = received.iter().map(|event| event["id"].as_str().unwrap().parse().unwrap()).collect();
     assert!(ids[0] < ids[1], "{ids:?}");
-    assert!(!heard.iter().any(|event| event.to_string().contains("canary")));
+    assert!(!received.iter().any(|event| event.to_string().contains("canary")));
 }
 
 #[test]
-fn a_listener_hears_only_what_it_subscribed_to() {
+fn a_subscriber_receives_only_matching_events() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let mut ear = Ear::open(&server);
-    ear.say(&json!({"subscribe": {"events": ["tool_executed"], "tools": ["probe/append"]}}));
-    let accepted = ear.hear();
+    let mut subscriber = Subscriber::open(&server);
+    subscriber.send(&json!({"subscribe": {"events": ["tool_executed"], "tools": ["probe/append"]}}));
+    let accepted = subscriber.receive();
     assert_eq!((&accepted["event"], &accepted["data"]["tools"]), (&json!("subscribed"), &json!(["probe_append"])));
     echo(&server, "x");
     let prompt = json!({"name": "test_simple_prompt"});
     server.connect().request("prompts/get", prompt, &[]).unwrap();
     server.call("probe_append", &json!({"file": "a", "line": "x"}));
-    assert_eq!(ear.hear()["data"]["tool"], "probe_append");
-    ear.say(&json!({"subscribe": {"events": ["prompt_used"]}, "resume": accepted["id"]}));
-    assert_eq!(ear.hear()["event"], "subscribed");
-    assert_eq!(ear.hear()["event"], "prompt_used");
+    assert_eq!(subscriber.receive()["data"]["tool"], "probe_append");
+    subscriber.send(&json!({"subscribe": {"events": ["prompt_used"]}, "resume": accepted["id"]}));
+    assert_eq!(subscriber.receive()["event"], "subscribed");
+    assert_eq!(subscriber.receive()["event"], "prompt_used");
     for wrong in [json!({"subscribe": {"events": ["tool"]}}), json!({"resume": "x"}), json!({}), json!([1])] {
-        ear.say(&wrong);
-        assert_eq!(ear.hear()["event"], "error", "{wrong}");
+        subscriber.send(&wrong);
+        assert_eq!(subscriber.receive()["event"], "error", "{wrong}");
     }
 }
 
 #[test]
-fn nothing_is_missed_between_two_connections_nor_across_a_restart() {
+fn no_event_is_missed_after_a_reconnect_or_a_restart() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let mut ear = Ear::open(&server);
+    let mut subscriber = Subscriber::open(&server);
     echo(&server, "one");
-    let last = ear.hear()["id"].as_str().unwrap().to_owned();
-    drop(ear);
+    let last = subscriber.receive()["id"].as_str().unwrap().to_owned();
+    drop(subscriber);
     for _ in 0..3 {
         echo(&server, "while away");
     }
     let path = format!("/ws?last_event_id={last}");
-    let mut ear = Ear::at(&server, &path, &[]).unwrap();
-    let away: Vec<Value> = (0..3).map(|_| ear.hear()).collect();
+    let mut subscriber = Subscriber::at(&server, &path, &[]).unwrap();
+    let away: Vec<Value> = (0..3).map(|_| subscriber.receive()).collect();
     server.call("probe_append", &json!({"file": "a", "line": "x"}));
-    let live = ear.hear();
+    let live = subscriber.receive();
     assert_eq!(live["data"]["tool"], "probe_append");
     server.terminate();
-    assert_eq!(ear.end().0, 1001);
+    assert_eq!(subscriber.end().0, 1001);
     assert_eq!(server.wait(), 0);
 
     let server = Server::start(data.path(), &[]);
     echo(&server, "after the restart");
-    let mut ear = Ear::at(&server, &path, &[]).unwrap();
-    let again: Vec<Value> = (0..4).map(|_| ear.hear()).collect();
+    let mut subscriber = Subscriber::at(&server, &path, &[]).unwrap();
+    let again: Vec<Value> = (0..4).map(|_| subscriber.receive()).collect();
     assert_eq!((&again[..3], &again[3]), (&away[..], &live));
-    assert_eq!(ear.hear()["data"]["tool"], "probe_echo");
-    let mut ear = Ear::at(&server, "/ws?last_event_id=999999999", &[]).unwrap();
-    assert_eq!(ear.hear()["event"], "missed");
-    assert_eq!(Ear::at(&server, "/ws?last_event_id=x", &[]).err(), Some(400));
+    assert_eq!(subscriber.receive()["data"]["tool"], "probe_echo");
+    let mut subscriber = Subscriber::at(&server, "/ws?last_event_id=999999999", &[]).unwrap();
+    assert_eq!(subscriber.receive()["event"], "missed");
+    assert_eq!(Subscriber::at(&server, "/ws?last_event_id=x", &[]).err(), Some(400));
 }
 
 #[test]
-fn a_listener_that_does_not_read_is_dropped_with_a_reason_and_calls_go_on() {
+fn a_subscriber_that_does_not_read_is_disconnected_and_calls_continue() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let (mut idle, mut other) = (Ear::open(&server), Ear::open(&server));
+    let (mut idle, mut other) = (Subscriber::open(&server), Subscriber::open(&server));
     for _ in 0..300 {
         echo(&server, "x");
     }
-    let first = other.hear()["id"].as_str().unwrap().to_owned();
-    (1..300).for_each(|_| drop(other.hear()));
+    let first = other.receive()["id"].as_str().unwrap().to_owned();
+    (1..300).for_each(|_| drop(other.receive()));
     // It asks for everything again and again, and takes none of it.
     for _ in 0..250 {
-        idle.say(&json!({ "resume": first }));
+        idle.send(&json!({ "resume": first }));
         std::thread::sleep(Duration::from_millis(12));
     }
     let until = Instant::now() + Duration::from_secs(11);
     while Instant::now() < until {
         echo(&server, "y");
-        assert_eq!(other.hear()["data"]["result"], "success");
+        assert_eq!(other.receive()["data"]["result"], "success");
         std::thread::sleep(Duration::from_millis(50));
     }
     let (code, reason) = idle.end();
@@ -179,34 +179,35 @@ fn a_listener_that_does_not_read_is_dropped_with_a_reason_and_calls_go_on() {
 }
 
 #[test]
-fn a_token_is_needed_and_when_it_is_not_good_any_more_the_connection_ends() {
+fn a_token_is_required_and_the_connection_ends_when_it_expires() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
     let token = |change: &Value| issuer.token(change);
     let good = token(&json!({}));
-    assert_eq!(Ear::at(&server, "/ws", &[]).err(), Some(401));
+    assert_eq!(Subscriber::at(&server, "/ws", &[]).err(), Some(401));
     let query = format!("/ws?access_token={good}&token={good}");
-    assert_eq!(Ear::at(&server, &query, &[]).err(), Some(401), "a token in the URL");
-    assert_eq!(Ear::at(&server, "/ws", &[("Sec-WebSocket-Protocol", "bearer, nonsense")]).err(), Some(401));
+    assert_eq!(Subscriber::at(&server, &query, &[]).err(), Some(401), "a token in the URL");
+    assert_eq!(Subscriber::at(&server, "/ws", &[("Sec-WebSocket-Protocol", "bearer, nonsense")]).err(), Some(401));
     let writer = format!("Bearer {}", token(&json!({"scope": "write"})));
-    let refused = crate::access::routes::knock(
+    let rejected = crate::access::routes::request_route(
         &server,
         mainstay_server::Route::Ws,
         &[("Host", &server.address.to_string()), ("Authorization", &writer)],
     );
-    let challenge = refused.header("www-authenticate").unwrap_or_default();
+    let challenge = rejected.header("www-authenticate").unwrap_or_default();
     assert!(
-        refused.status == 403 && challenge.starts_with("Bearer error=\"insufficient_scope\", scope=\"read\""),
+        rejected.status == 403 && challenge.starts_with("Bearer error=\"insufficient_scope\", scope=\"read\""),
         "{} {challenge}",
-        refused.status
+        rejected.status
     );
-    let mut browser = Ear::at(&server, "/ws", &[("Sec-WebSocket-Protocol", &format!("bearer, {good}"))]).unwrap();
+    let mut browser =
+        Subscriber::at(&server, "/ws", &[("Sec-WebSocket-Protocol", &format!("bearer, {good}"))]).unwrap();
     // A clock may be off by half a minute, so this one is good for a few seconds more.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let passing = format!("Bearer {}", token(&json!({"exp": now - 27})));
-    let mut ear = Ear::at(&server, "/ws", &[("Authorization", &passing)]).unwrap();
-    assert_eq!(ear.end().0, 1008);
+    let mut subscriber = Subscriber::at(&server, "/ws", &[("Authorization", &passing)]).unwrap();
+    assert_eq!(subscriber.end().0, 1008);
     // Somebody else's calls are not heard; one's own are.
     let mut http = server.connect();
     for who in ["bob", "alice"] {
@@ -215,19 +216,19 @@ fn a_token_is_needed_and_when_it_is_not_good_any_more_the_connection_ends() {
         let call = json!({"name": tool, "arguments": if who == "bob" { json!({}) } else { json!({"text": "x"}) }});
         http.request("tools/call", call, &[("Authorization", &bearer)]).unwrap();
     }
-    assert_eq!(browser.hear()["data"]["tool"], "probe_echo");
+    assert_eq!(browser.receive()["data"]["tool"], "probe_echo");
 }
 
 #[test]
-fn as_many_listen_as_may_and_a_giant_message_ends_its_connection_alone() {
+fn the_connection_limit_holds_and_an_oversized_message_ends_only_its_connection() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[server]\nwebsockets = 2\n");
-    let (mut one, mut two) = (Ear::open(&server), Ear::open(&server));
-    assert_eq!(Ear::at(&server, "/ws", &[]).err(), Some(503));
-    assert_eq!(Ear::at(&server, "/ws", &[("Origin", "http://evil.example")]).err(), Some(403));
+    let (mut one, mut two) = (Subscriber::open(&server), Subscriber::open(&server));
+    assert_eq!(Subscriber::at(&server, "/ws", &[]).err(), Some(503));
+    assert_eq!(Subscriber::at(&server, "/ws", &[("Origin", "http://evil.example")]).err(), Some(403));
     let _ = two.0.send(Message::text("x".repeat(70_000)));
     while two.0.read().is_ok() {}
     echo(&server, "x");
-    assert_eq!(one.hear()["data"]["tool"], "probe_echo");
-    crate::testing::program::wait_until(|| Ear::at(&server, "/ws", &[]).is_ok());
+    assert_eq!(one.receive()["data"]["tool"], "probe_echo");
+    crate::testing::program::wait_until(|| Subscriber::at(&server, "/ws", &[]).is_ok());
 }

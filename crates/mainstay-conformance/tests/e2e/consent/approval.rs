@@ -1,4 +1,4 @@
-//! A call that waits for a person, and the ways in which a person decides.
+//! Calls that wait for consent, and the ways to decide on it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -32,7 +32,7 @@ pub(crate) fn decide(http: &mut Http, path: &str, decision: &str, more: &[(&str,
     http.rpc(path, more, &json!({"decision": decision, "reason": "User authorized"}))
 }
 
-pub(crate) fn doomed(data: &Path, file: &str) {
+pub(crate) fn create_file(data: &Path, file: &str) {
     std::fs::create_dir_all(data.join("probe")).unwrap();
     std::fs::write(data.join("probe").join(file), "x").unwrap();
 }
@@ -42,7 +42,7 @@ fn the_contracts_own_curl_grants_consent_and_the_call_succeeds_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let needed = destroy(&mut http, "a", &[]).unwrap_err();
     let (id, url) = (needed["consent_id"].as_str().unwrap(), needed["consent_url"].as_str().unwrap());
     assert_eq!((url, needed["operation"].as_str()), (&*format!("/api/mcp/consent/{id}"), Some("probe_destroy")));
@@ -54,13 +54,13 @@ fn the_contracts_own_curl_grants_consent_and_the_call_succeeds_once() {
     assert_eq!(decide(&mut http, url, "denied", &[]).status, 409);
     assert_eq!(destroy(&mut http, "a", &[]).unwrap()["destroyed"], "a");
     assert_eq!(get(&mut http, url, &[]).message()["status"], "used");
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     assert_ne!(destroy(&mut http, "a", &[]).unwrap_err()["consent_id"], id);
     assert!(data.path().join("probe/a").exists());
 }
 
 #[test]
-fn what_is_not_a_decision_decides_nothing() {
+fn an_invalid_decision_is_rejected() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -81,7 +81,7 @@ fn the_command_line_lists_approves_and_denies() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let needed = ["a", "b"].map(|file| destroy(&mut http, file, &[]).unwrap_err());
     let ids = needed.map(|data| data["consent_id"].as_str().unwrap().to_owned());
     let (code, listed, _) = run(data.path(), &["consent", "list"]);
@@ -99,16 +99,16 @@ fn the_command_line_lists_approves_and_denies() {
 }
 
 #[test]
-fn where_commands_have_the_network_only_the_command_line_decides() {
+fn with_network_access_for_commands_only_the_command_line_decides() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[exec]\nnetwork = \"on\"\n");
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let needed = destroy(&mut http, "a", &[]).unwrap_err();
     let (id, url) = (needed["consent_id"].as_str().unwrap(), needed["consent_url"].as_str().unwrap());
-    let refused = decide(&mut http, url, "approved", &[]);
-    assert_eq!(refused.status, 403);
-    assert!(refused.body.contains("mainstay consent approve"), "{}", refused.body);
+    let rejected = decide(&mut http, url, "approved", &[]);
+    assert_eq!(rejected.status, 403);
+    assert!(rejected.body.contains("mainstay consent approve"), "{}", rejected.body);
     let page = get(&mut http, url, &[("Accept", "text/html")]);
     assert!(page.body.contains("mainstay consent approve") && !page.body.contains("<form"), "{}", page.body);
     assert_eq!(run(data.path(), &["consent", "approve", id]).0, 0);
@@ -116,14 +116,14 @@ fn where_commands_have_the_network_only_the_command_line_decides() {
 }
 
 #[test]
-fn with_tokens_deciding_takes_the_scope_and_another_person() {
+fn with_tokens_a_decision_needs_the_scope_and_another_principal() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
     let bearer = |who: &str, scope: &str| format!("Bearer {}", issuer.token(&json!({"sub": who, "scope": scope})));
     let agent = bearer("agent", "read write delete");
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let url = destroy(&mut http, "a", &[("Authorization", &agent)]).unwrap_err()["consent_url"].clone();
     let url = url.as_str().unwrap();
     for (who, status) in [
@@ -147,11 +147,11 @@ fn ask_by_page(http: &mut Http, file: &str, more: &Value) -> Value {
 }
 
 #[test]
-fn the_page_decides_and_not_the_client_that_says_it_was_opened() {
+fn the_page_decides_and_not_the_client_that_opened_it() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[engine]\ndeadline_seconds = 1\n");
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let answer = |asked: &Value| {
         let key = asked["result"]["inputRequests"].as_object().unwrap().keys().next().unwrap().clone();
         json!({"requestState": asked["result"]["requestState"], "inputResponses": {key: {"action": "accept"}}})
@@ -172,11 +172,11 @@ fn the_page_decides_and_not_the_client_that_says_it_was_opened() {
 }
 
 #[test]
-fn a_client_of_the_older_protocol_is_sent_to_the_page_and_its_call_goes_on() {
+fn a_client_of_the_older_protocol_is_sent_to_the_page_and_its_call_continues() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     let mut greeting = initialize(1);
     greeting["params"]["capabilities"] = json!({"elicitation": {"url": {}}});
     let opened = http.post(&[], greeting.to_string().as_bytes()).unwrap();
@@ -211,7 +211,7 @@ fn a_client_of_the_older_protocol_is_sent_to_the_page_and_its_call_goes_on() {
 }
 
 #[test]
-fn who_tries_to_decide_what_is_not_theirs_is_on_record() {
+fn a_rejected_decision_is_audited() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();

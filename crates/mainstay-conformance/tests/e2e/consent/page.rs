@@ -1,4 +1,4 @@
-//! The page a person decides on, as a browser meets it.
+//! The consent page as a browser uses it.
 
 use serde_json::json;
 
@@ -66,7 +66,7 @@ fn a_person_approves_on_the_page() {
 }
 
 #[test]
-fn a_form_that_does_not_come_from_the_page_is_refused() {
+fn a_form_from_another_origin_is_rejected() {
     let data = tempfile::tempdir().unwrap();
     let server = server(data.path());
     let mut http = server.connect();
@@ -84,8 +84,8 @@ fn a_form_that_does_not_come_from_the_page_is_refused() {
         ("another browser's cookie", &stranger, csrf.clone()),
         ("a cookie we did not make", "mainstay_consent=x", csrf.clone()),
     ] {
-        let refused = submit(&mut http, &path, cookie, &format!("csrf={csrf}&decision=approved"));
-        assert_eq!(refused.status, 403, "{what}");
+        let rejected = submit(&mut http, &path, cookie, &format!("csrf={csrf}&decision=approved"));
+        assert_eq!(rejected.status, 403, "{what}");
     }
     assert_eq!(submit(&mut http, &path, &cookie, &format!("csrf={csrf}&decision=perhaps")).status, 400);
     assert_eq!(get(&mut http, &path, &[]).message()["status"], "pending");
@@ -93,7 +93,7 @@ fn a_form_that_does_not_come_from_the_page_is_refused() {
 }
 
 #[test]
-fn whatever_a_call_says_is_text_on_the_page() {
+fn call_arguments_are_escaped_on_the_page() {
     let data = tempfile::tempdir().unwrap();
     let server = server(data.path());
     let mut http = server.connect();
@@ -121,7 +121,7 @@ fn whatever_a_call_says_is_text_on_the_page() {
 }
 
 #[test]
-fn a_page_that_is_not_there_is_a_page_too() {
+fn an_unknown_consent_id_has_an_error_page() {
     let data = tempfile::tempdir().unwrap();
     let server = server(data.path());
     let mut http = server.connect();

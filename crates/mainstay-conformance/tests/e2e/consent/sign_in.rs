@@ -1,11 +1,11 @@
-//! With tokens on, a person signs in on the page: a browser sends no Authorization header.
+//! Signing in on the consent page with a token or a client secret: a browser sends no Authorization header.
 
 use mainstay_server::{Access, Route};
 use serde_json::json;
 
 use crate::access::oauth::{Client, local_auth};
-use crate::access::routes::{Issuer, knock, with_auth};
-use crate::consent::approval::{decide, destroy, doomed, get, with_config};
+use crate::access::routes::{Issuer, request_route, with_auth};
+use crate::consent::approval::{create_file, decide, destroy, get, with_config};
 use crate::consent::page::{BROWSER, submit};
 use crate::testing::program::{Http, Reply, Server, run};
 
@@ -78,8 +78,8 @@ fn token_cookie(reply: &Reply) -> &str {
 }
 
 /// A call of an agent that waits for consent: the path of its page.
-fn waiting(server: &Server, data: &std::path::Path, bearer: &str) -> String {
-    doomed(data, "a");
+fn pending_consent(server: &Server, data: &std::path::Path, bearer: &str) -> String {
+    create_file(data, "a");
     let needed = destroy(&mut server.connect(), "a", &[("Authorization", bearer)]).unwrap_err();
     needed["consent_url"].as_str().unwrap_or_else(|| panic!("{needed}")).to_owned()
 }
@@ -97,7 +97,7 @@ fn a_person_signs_in_with_a_token_approves_and_the_call_succeeds_once() {
     let (agent, boss) = (Client::add(data.path(), "read write delete"), Client::add(data.path(), "read consent"));
     let bearer = format!("Bearer {}", agent.token(&server));
     let token = boss.granted(&server, &json!({"scope": "consent"}))["access_token"].as_str().unwrap().to_owned();
-    let path = waiting(&server, data.path(), &bearer);
+    let path = pending_consent(&server, data.path(), &bearer);
     let mut browser = Browser::at(&server, &path);
     let door = browser.open();
     assert!(door.status == 401 && asks_to_sign_in(&door), "{} {}", door.status, door.body);
@@ -124,7 +124,7 @@ fn a_person_signs_in_with_a_token_approves_and_the_call_succeeds_once() {
     assert!(done.status == 200 && done.body.contains(&boss.id) && done.body.contains(": I know"), "{}", done.body);
     assert!(browser.token_cookie().is_some(), "a person decides several");
     assert!(destroy(&mut server.connect(), "a", &[("Authorization", &bearer)]).is_ok());
-    doomed(data.path(), "a");
+    create_file(data.path(), "a");
     assert!(destroy(&mut server.connect(), "a", &[("Authorization", &bearer)]).is_err());
     let (_, rows, _) = run(data.path(), &["audit", "show"]);
     let decided = rows.lines().find(|row| row.contains("approved: I know")).unwrap_or_else(|| panic!("{rows}"));
@@ -137,7 +137,7 @@ fn a_client_signs_in_with_its_secret_and_signs_out() {
     // Known by its address, which is not https.
     let server = with_config(data.path(), "[server.auth]\nmode = \"local\"\n");
     let (agent, boss) = (Client::add(data.path(), "read delete"), Client::add(data.path(), "consent"));
-    let path = waiting(&server, data.path(), &format!("Bearer {}", agent.token(&server)));
+    let path = pending_consent(&server, data.path(), &format!("Bearer {}", agent.token(&server)));
     let mut browser = Browser::at(&server, &path);
     let without = browser.sign_in(&format!("sign=client&client_id={}&client_secret={}", agent.id, agent.secret));
     assert!(without.status == 403 && without.body.contains("does not have the scope"), "{}", without.body);
@@ -159,11 +159,11 @@ fn a_client_signs_in_with_its_secret_and_signs_out() {
 }
 
 #[test]
-fn a_token_that_is_not_good_or_cannot_decide_signs_nobody_in() {
+fn an_invalid_token_or_one_without_the_scope_cannot_sign_in() {
     let data = tempfile::tempdir().unwrap();
     let (issuer, stranger) = (Issuer::new("a"), Issuer::new("a"));
     let server = with_auth(data.path(), &issuer);
-    let path = waiting(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
+    let path = pending_consent(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
     let mut browser = Browser::at(&server, &path);
     let token = |issuer: &Issuer, claims| issuer.token(&claims);
     for (what, token, status, words) in [
@@ -174,11 +174,11 @@ fn a_token_that_is_not_good_or_cannot_decide_signs_nobody_in() {
         ("read only", token(&issuer, json!({"sub": "bob", "scope": "read"})), 403, "scope &quot;consent&quot;"),
         ("too long", token(&issuer, json!({"scope": "consent", "pad": "x".repeat(4000)})), 400, "a browser keeps"),
     ] {
-        let refused = browser.sign_in(&format!("sign=token&token={token}"));
-        assert_eq!(refused.status, status, "{what}: {}", refused.body);
-        assert!(asks_to_sign_in(&refused) && refused.body.contains(words), "{what}: {}", refused.body);
-        assert_eq!(refused.header("www-authenticate").is_some(), status == 401, "{what}");
-        assert!(!refused.body.contains("client_secret"), "this server issues no tokens");
+        let rejected = browser.sign_in(&format!("sign=token&token={token}"));
+        assert_eq!(rejected.status, status, "{what}: {}", rejected.body);
+        assert!(asks_to_sign_in(&rejected) && rejected.body.contains(words), "{what}: {}", rejected.body);
+        assert_eq!(rejected.header("www-authenticate").is_some(), status == 401, "{what}");
+        assert!(!rejected.body.contains("client_secret"), "this server issues no tokens");
         assert!(browser.token_cookie().is_none(), "{what}");
     }
     assert_eq!(browser.sign_in("sign=client&client_id=a&client_secret=b").status, 400);
@@ -202,7 +202,7 @@ fn a_token_that_is_not_good_or_cannot_decide_signs_nobody_in() {
 }
 
 #[test]
-fn whoever_fails_too_often_has_to_wait_and_a_form_from_elsewhere_is_no_failure() {
+fn failed_sign_ins_are_limited_and_foreign_forms_do_not_count() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
@@ -222,11 +222,11 @@ fn whoever_fails_too_often_has_to_wait_and_a_form_from_elsewhere_is_no_failure()
 }
 
 #[test]
-fn the_cookie_counts_for_the_page_and_nowhere_else() {
+fn the_cookie_is_valid_for_the_page_only() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
-    let path = waiting(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
+    let path = pending_consent(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
     let boss = issuer.token(&json!({"sub": "boss", "scope": "admin"}));
     let mut browser = Browser::at(&server, &path);
     assert_eq!(browser.sign_in(&format!("sign=token&token={boss}")).status, 303);
@@ -236,33 +236,33 @@ fn the_cookie_counts_for_the_page_and_nowhere_else() {
             if route == Route::Consent && accept == "text/html" {
                 continue;
             }
-            let reply = knock(&server, route, &[("Host", &host), ("Cookie", &cookies), ("Accept", accept)]);
+            let reply = request_route(&server, route, &[("Host", &host), ("Cookie", &cookies), ("Accept", accept)]);
             assert_eq!(reply.status, 401, "{route:?} {accept}");
         }
     }
     // A decision by JSON has no seal, so it needs the header.
     let mut http = server.connect();
     for accept in ["application/json", "text/html"] {
-        let refused = decide(&mut http, &path, "approved", &[("Cookie", &cookies), ("Accept", accept)]);
-        assert_eq!((refused.status, &refused.message()["error"]), (401, &json!("unauthorized")), "{accept}");
-        assert!(refused.header("www-authenticate").is_some());
+        let rejected = decide(&mut http, &path, "approved", &[("Cookie", &cookies), ("Accept", accept)]);
+        assert_eq!((rejected.status, &rejected.message()["error"]), (401, &json!("unauthorized")), "{accept}");
+        assert!(rejected.header("www-authenticate").is_some());
     }
     // Beside a header it does not count, and the header's token is not made good by it.
     let bearer = |who: &str| format!("Bearer {}", issuer.token(&json!({"sub": who, "scope": "consent"})));
     let (other, bad) = (bearer("other"), "Bearer garbage");
     let page = get(&mut http, &path, &[BROWSER, ("Cookie", &cookies), ("Authorization", &other)]);
     assert!(page.status == 200 && !page.body.contains("Signed in as"), "{}", page.body);
-    let refused = get(&mut http, &path, &[BROWSER, ("Cookie", &cookies), ("Authorization", bad)]);
-    assert!(refused.status == 401 && asks_to_sign_in(&refused), "{}", refused.body);
+    let rejected = get(&mut http, &path, &[BROWSER, ("Cookie", &cookies), ("Authorization", bad)]);
+    assert!(rejected.status == 401 && asks_to_sign_in(&rejected), "{}", rejected.body);
     assert_eq!(browser.open().status, 200);
 }
 
 #[test]
-fn who_is_signed_in_still_needs_the_pages_own_form_and_origin() {
+fn a_signed_in_browser_still_needs_the_forms_token_and_origin() {
     let data = tempfile::tempdir().unwrap();
     let issuer = Issuer::new("a");
     let server = with_auth(data.path(), &issuer);
-    let path = waiting(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
+    let path = pending_consent(&server, data.path(), &format!("Bearer {}", issuer.token(&json!({"scope": "delete"}))));
     let mut browser = Browser::at(&server, &path);
     let at_the_door = csrf(&browser.open(), "");
     let token = |who: &str| issuer.token(&json!({"sub": who, "scope": "consent"}));
@@ -289,8 +289,8 @@ fn who_is_signed_in_still_needs_the_pages_own_form_and_origin() {
                 ("Cookie", &cookies),
                 ("Content-Type", "application/x-www-form-urlencoded"),
             ];
-            let refused = browser.http.send(&format!("POST {path}"), &headers, form.as_bytes()).unwrap();
-            assert!(refused.status == 403 && refused.header("set-cookie").is_none(), "{origin}");
+            let rejected = browser.http.send(&format!("POST {path}"), &headers, form.as_bytes()).unwrap();
+            assert!(rejected.status == 403 && rejected.header("set-cookie").is_none(), "{origin}");
         }
     }
     let boss = format!("Bearer {}", token("boss"));
@@ -300,7 +300,7 @@ fn who_is_signed_in_still_needs_the_pages_own_form_and_origin() {
 }
 
 #[test]
-fn without_authentication_nobody_signs_in() {
+fn without_authentication_there_is_no_sign_in() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut browser = Browser::at(&server, "/api/mcp/consent/none");

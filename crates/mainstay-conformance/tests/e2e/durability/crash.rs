@@ -1,4 +1,4 @@
-//! kill -9 while writes are under way: what was acknowledged is there, and nothing happened twice.
+//! kill -9 during writes: what was acknowledged exists, and no call ran twice.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -40,7 +40,7 @@ fn load(
 }
 
 #[test]
-fn after_kill_9_every_acknowledged_row_is_there_and_no_call_has_run_twice() {
+fn after_kill_9_every_acknowledged_row_exists_and_no_call_ran_twice() {
     let data = tempfile::tempdir().unwrap();
     let next = AtomicU64::new(0);
     let (mut all_sent, mut all_acknowledged) = (Vec::new(), HashMap::new());

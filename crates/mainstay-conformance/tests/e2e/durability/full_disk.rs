@@ -1,4 +1,4 @@
-//! A disk that takes no more: what cannot be recorded is not done.
+//! A full disk: a write that cannot be audited is not executed.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::PROGRAM;
 use crate::testing::program::{Server, workspace};
 
 #[test]
-fn a_change_that_cannot_be_recorded_is_refused_and_reads_are_still_served() {
+fn a_write_that_cannot_be_audited_is_rejected_and_reads_are_served() {
     let data = tempfile::tempdir().unwrap();
     let directory = data.path().to_str().unwrap();
     // A limit on the size of files is a full disk that needs no privileges to make.

@@ -1,4 +1,4 @@
-//! Several servers on one PostgreSQL: whichever answers, the answer is the same.
+//! Several servers on one PostgreSQL answer alike.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn append(http: &mut Http, key: &str) -> std::io::Result<Value> {
 }
 
 #[test]
-fn two_replicas_are_one_authority() {
+fn two_replicas_accept_each_others_tokens() {
     let Some(url) = postgres() else { return };
     let data = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -52,7 +52,7 @@ fn two_replicas_are_one_authority() {
 
 /// Two replicas write at once and one of them is killed again and again, while the other goes on.
 #[test]
-fn two_replicas_share_sessions_keys_and_one_unbroken_audit() {
+fn two_replicas_share_sessions_keys_and_one_audit_chain() {
     let Some(url) = postgres() else { return };
     let data = tempfile::tempdir().unwrap();
     let steady = replica(data.path(), &url);

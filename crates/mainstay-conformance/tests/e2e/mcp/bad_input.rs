@@ -1,8 +1,8 @@
-//! Whatever arrives gets its documented answer, and the next request is served.
+//! Every invalid message gets its documented response, and the next request is served.
 
 use serde_json::{Value, json};
 
-use crate::testing::program::{Piped, Server, modern};
+use crate::testing::program::{Server, StdioServer, stateless_request};
 
 /// What was sent, the code it is answered with, and the id in the answer.
 pub(crate) fn table() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
@@ -43,7 +43,7 @@ fn standard() -> Vec<(&'static str, Vec<u8>, i64, Value)> {
     table.push(("a fractional id", id("1.5"), -32600, Value::Null));
     table.push(("an id past 64 bits", id("9223372036854775808"), -32600, Value::Null));
     let name = "x".repeat(1025);
-    let call = modern(5, "tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}}));
+    let call = stateless_request(5, "tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}}));
     let call = call.to_string().replace("\"id\":5", &format!("\"id\":\"{name}\""));
     table.push(("a plain call with an id that is too long", call.into_bytes(), -32600, Value::Null));
     table
@@ -80,8 +80,8 @@ fn error(message: &Value) -> (i64, Value) {
 }
 
 #[test]
-fn over_stdio_everything_wrong_is_answered_and_the_next_request_is_served() {
-    let mut stdio = Piped::initialized();
+fn over_stdio_every_invalid_request_is_answered_and_the_next_is_served() {
+    let mut stdio = StdioServer::initialized();
     for (what, bytes, code, id) in standard() {
         stdio.write(&bytes);
         assert_eq!(error(&stdio.read().unwrap()), (code, id), "{what}");
@@ -106,8 +106,8 @@ fn over_stdio_everything_wrong_is_answered_and_the_next_request_is_served() {
 }
 
 #[test]
-fn half_a_line_and_the_end_of_input_is_answered_and_ends_the_program() {
-    let mut stdio = Piped::initialized();
+fn an_unterminated_last_line_is_answered_and_the_program_ends() {
+    let mut stdio = StdioServer::initialized();
     stdio.write_part(br#"{"jsonrpc":"2.0","id":3,"method":"#);
     stdio.end_input();
     assert_eq!(error(&stdio.read().unwrap()), (-32700, Value::Null));
@@ -117,7 +117,7 @@ fn half_a_line_and_the_end_of_input_is_answered_and_ends_the_program() {
 
 #[test]
 fn requests_sent_before_the_end_of_input_are_still_answered() {
-    let mut stdio = Piped::initialized();
+    let mut stdio = StdioServer::initialized();
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "probe_sleep", "arguments": {"ms": 300}}});
     stdio.write(call.to_string().as_bytes());
     stdio.end_input();
@@ -126,9 +126,10 @@ fn requests_sent_before_the_end_of_input_are_still_answered() {
 }
 
 #[test]
-fn a_client_that_still_listens_at_the_end_of_input_keeps_nothing_alive() {
-    let mut stdio = Piped::start();
-    let listening = stdio.ask(&modern(1, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})));
+fn an_open_subscription_does_not_keep_the_program_alive_after_the_end_of_input() {
+    let mut stdio = StdioServer::start();
+    let listening =
+        stdio.ask(&stateless_request(1, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}})));
     assert_eq!(listening["method"], "notifications/subscriptions/acknowledged");
     stdio.end_input();
     assert_eq!(stdio.read().unwrap()["id"], 1, "the subscription is ended, not forgotten");
@@ -137,15 +138,16 @@ fn a_client_that_still_listens_at_the_end_of_input_keeps_nothing_alive() {
 
 #[test]
 fn stdio_serves_a_client_that_never_initializes() {
-    let mut stdio = Piped::start();
-    let listed = stdio.ask(&modern(1, "tools/list", json!({})));
+    let mut stdio = StdioServer::start();
+    let listed = stdio.ask(&stateless_request(1, "tools/list", json!({})));
     assert!(listed["result"]["tools"].as_array().unwrap().iter().any(|tool| tool["name"] == "server_echo"));
-    let echoed = stdio.ask(&modern(2, "tools/call", json!({"name": "server_echo", "arguments": {"text": "hi"}})));
+    let echoed =
+        stdio.ask(&stateless_request(2, "tools/call", json!({"name": "server_echo", "arguments": {"text": "hi"}})));
     assert_eq!(echoed["result"]["structuredContent"]["text"], "hi");
 }
 
 #[test]
-fn over_http_everything_wrong_is_answered_and_the_next_request_is_served() {
+fn over_http_every_invalid_request_is_answered_and_the_next_is_served() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     for (what, bytes, code, id) in standard() {
@@ -173,10 +175,10 @@ fn over_http_everything_wrong_is_answered_and_the_next_request_is_served() {
 }
 
 #[test]
-fn an_unknown_protocol_version_is_answered_with_those_that_are_known() {
+fn an_unknown_protocol_version_is_answered_with_the_supported_ones() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let mut request = modern(1, "tools/list", json!({}));
+    let mut request = stateless_request(1, "tools/list", json!({}));
     request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2030-01-01");
     let headers = [("MCP-Protocol-Version", "2030-01-01"), ("Mcp-Method", "tools/list")];
     let reply = server.connect().post(&headers, request.to_string().as_bytes()).unwrap();
@@ -186,10 +188,11 @@ fn an_unknown_protocol_version_is_answered_with_those_that_are_known() {
 }
 
 #[test]
-fn headers_that_contradict_the_body_are_refused() {
+fn headers_that_contradict_the_body_are_rejected() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
-    let body = modern(1, "tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}})).to_string();
+    let body =
+        stateless_request(1, "tools/call", json!({"name": "probe_echo", "arguments": {"text": "x"}})).to_string();
     let wrong = [
         [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list"), ("Mcp-Name", "probe_echo")],
         [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "probe_append")],

@@ -1,4 +1,4 @@
-//! Sessions of the older protocol: resumable after a restart, never mixed up.
+//! Sessions of 2025-11-25 and older: resumable after a restart, never mixed up.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn echo(http: &mut Http, session: &str, id: u64, text: &str) -> Value {
 }
 
 #[test]
-fn answers_never_cross_between_two_clients_that_use_the_same_ids() {
+fn responses_never_mix_between_two_clients_with_the_same_ids() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     std::thread::scope(|scope| {
@@ -46,7 +46,7 @@ fn answers_never_cross_between_two_clients_that_use_the_same_ids() {
 }
 
 #[test]
-fn a_session_goes_on_after_the_server_was_killed() {
+fn a_session_continues_after_the_server_was_killed() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let session = open(&mut server.connect());
@@ -57,7 +57,7 @@ fn a_session_goes_on_after_the_server_was_killed() {
 }
 
 #[test]
-fn a_session_nobody_opened_is_not_found_and_no_session_is_not_a_guess() {
+fn an_unknown_session_is_not_found_and_a_missing_one_is_an_error() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -74,7 +74,7 @@ fn a_session_nobody_opened_is_not_found_and_no_session_is_not_a_guess() {
 }
 
 #[test]
-fn past_the_limit_of_sessions_the_one_unused_for_longest_makes_room_and_comes_back_when_it_is_asked_for() {
+fn past_the_session_limit_the_least_recently_used_is_unloaded_and_can_be_resumed() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("c.toml"), "[server]\nsessions = 3\n").unwrap();
     let server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);

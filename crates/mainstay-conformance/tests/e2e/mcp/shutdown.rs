@@ -1,4 +1,4 @@
-//! How it stops, and how a client that lost its connection goes on.
+//! How the server stops, and how a disconnected client resumes its stream.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::testing::program::{Piped, Server, initialize, run};
+use crate::testing::program::{Server, StdioServer, initialize, run};
 
 #[test]
-fn a_call_under_way_is_finished_before_the_server_stops() {
+fn a_running_call_is_finished_before_the_server_stops() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     std::thread::scope(|scope| {
@@ -23,7 +23,7 @@ fn a_call_under_way_is_finished_before_the_server_stops() {
 }
 
 #[test]
-fn a_stopping_server_takes_no_new_calls_and_cuts_off_what_does_not_end() {
+fn a_stopping_server_rejects_new_calls_and_cancels_long_ones() {
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("c.toml"), "[engine]\ndrain_seconds = 1\n").unwrap();
     let server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
@@ -40,8 +40,8 @@ fn a_stopping_server_takes_no_new_calls_and_cuts_off_what_does_not_end() {
 }
 
 #[test]
-fn a_call_under_way_on_stdio_is_finished_before_the_program_stops() {
-    let mut stdio = Piped::initialized();
+fn a_running_call_on_stdio_is_finished_before_the_program_stops() {
+    let mut stdio = StdioServer::initialized();
     let call = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "probe_sleep", "arguments": {"ms": 700}}});
     stdio.write(call.to_string().as_bytes());
     std::thread::sleep(Duration::from_millis(300));
@@ -52,8 +52,8 @@ fn a_call_under_way_on_stdio_is_finished_before_the_program_stops() {
 }
 
 #[test]
-fn a_question_nobody_answers_ends_when_the_call_is_cancelled() {
-    let mut stdio = Piped::initialized();
+fn an_unanswered_elicitation_ends_when_the_call_is_cancelled() {
+    let mut stdio = StdioServer::initialized();
     let call = json!({"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "probe_destroy", "arguments": {"file": "x"}}});
     stdio.write(call.to_string().as_bytes());
     assert_eq!(stdio.read().unwrap()["method"], "elicitation/create");
@@ -81,7 +81,7 @@ fn begin_and_leave(server: &Server, session: &str, ms: u64) -> String {
 }
 
 #[test]
-fn a_reader_that_left_finds_the_rest_of_its_stream_while_the_call_runs_and_after() {
+fn a_disconnected_client_can_resume_its_stream_during_and_after_the_call() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let opened = server.connect().post(&[], initialize(1).to_string().as_bytes()).unwrap();

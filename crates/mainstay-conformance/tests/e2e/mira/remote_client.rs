@@ -1,8 +1,8 @@
-//! `mainstay call --url` and `mainstay tools --url`, against servers of both kinds and against bad ones.
+//! `mainstay call --url` and `mainstay tools --url` against servers of either protocol and against broken ones.
 
 use serde_json::{Value, json};
 
-use crate::testing::fake_server::{answering, client, greets, http, id_of, unspoken};
+use crate::testing::fake_server::{client, fake_server, http, is_greeting, method_not_found, request_id};
 use crate::testing::program::{Http, Server};
 
 #[test]
@@ -33,7 +33,7 @@ fn tools_of_either_protocol_are_listed_and_called_in_either_spelling() {
 }
 
 #[test]
-fn what_a_server_refuses_with_is_shown() {
+fn server_errors_are_shown() {
     let (data, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::start(data.path(), &[]);
     let (mira, mcp) = (format!("http://{}/rpc", server.address), format!("http://{}/mcp", server.address));
@@ -60,8 +60,8 @@ fn output_is_shown_while_a_call_runs_and_a_key_is_passed_on() {
     let (data, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::start(data.path(), &[]);
     let url = format!("http://{}/rpc", server.address);
-    let say = ["call", "--url", &url, "probe/say", r#"{"pieces": ["one ", "two\n"], "stream": true}"#];
-    let (code, out, error) = client(own.path(), &say, None);
+    let send = ["call", "--url", &url, "probe/say", r#"{"pieces": ["one ", "two\n"], "stream": true}"#];
+    let (code, out, error) = client(own.path(), &send, None);
     assert_eq!((code, error.contains("one two\n")), (0, true), "{error}");
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["pieces"], 2);
     let append = ["call", "--url", &url, "--idempotency-key", "k", "probe_append", "file=a", "line=x"];
@@ -72,16 +72,16 @@ fn output_is_shown_while_a_call_runs_and_a_key_is_passed_on() {
 }
 
 #[test]
-fn a_server_that_never_answers_is_given_up_on() {
+fn a_server_that_never_answers_times_out() {
     let own = tempfile::tempdir().unwrap();
-    let url = answering(|_| None);
+    let url = fake_server(|_| None);
     let (code, _, error) = client(own.path(), &["tools", "--url", &url, "--timeout", "1"], None);
     assert_eq!(code, 1);
     assert!(error.contains(&url) && error.contains("within 1 s") && error.contains("--timeout"), "{error}");
     // And so is one that answers the greeting and then falls silent, in the middle of a body.
-    let url = answering(|request| {
-        if greets(request) {
-            return Some(unspoken());
+    let url = fake_server(|request| {
+        if is_greeting(request) {
+            return Some(method_not_found());
         }
         Some("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"jsonrpc\"".to_owned())
     });
@@ -91,14 +91,14 @@ fn a_server_that_never_answers_is_given_up_on() {
 }
 
 #[test]
-fn a_server_that_does_not_keep_to_its_protocol_is_named_with_what_it_did() {
+fn a_protocol_violation_is_reported_with_the_servers_url() {
     let own = tempfile::tempdir().unwrap();
     let page = |cursor: &'static str| {
-        answering(move |request| {
-            if greets(request) {
-                return Some(unspoken());
+        fake_server(move |request| {
+            if is_greeting(request) {
+                return Some(method_not_found());
             }
-            let id = id_of(request);
+            let id = request_id(request);
             let page = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[],"next_cursor":{cursor}}}}}"#);
             Some(http("200 OK", &page))
         })
@@ -107,10 +107,10 @@ fn a_server_that_does_not_keep_to_its_protocol_is_named_with_what_it_did() {
     assert_eq!((code, out.trim()), (0, "[]"));
     for (what, url, words) in [
         ("a cursor that comes back", page("\"again\""), vec!["again", "never ends"]),
-        ("no JSON-RPC", answering(|_| Some(http("200 OK", "<html></html>"))), vec!["no answer to initialize"]),
-        ("no such path", answering(|_| Some(http("404 Not Found", ""))), vec!["404", "/mcp", "/rpc"]),
-        ("no entry", answering(|_| Some(http("401 Unauthorized", ""))), vec!["401", "MAINSTAY_TOKEN"]),
-        ("another place", answering(|_| Some(http("302 Found", ""))), vec!["302", "moved"]),
+        ("no JSON-RPC", fake_server(|_| Some(http("200 OK", "<html></html>"))), vec!["no answer to initialize"]),
+        ("no such path", fake_server(|_| Some(http("404 Not Found", ""))), vec!["404", "/mcp", "/rpc"]),
+        ("no entry", fake_server(|_| Some(http("401 Unauthorized", ""))), vec!["401", "MAINSTAY_TOKEN"]),
+        ("another place", fake_server(|_| Some(http("302 Found", ""))), vec!["302", "moved"]),
     ] {
         let (code, out, error) = client(own.path(), &["tools", "--url", &url], None);
         assert_eq!((code, out.as_str()), (1, ""), "{what}");
@@ -119,14 +119,14 @@ fn a_server_that_does_not_keep_to_its_protocol_is_named_with_what_it_did() {
 }
 
 #[test]
-fn a_server_of_the_newest_version_alone_is_spoken_to_in_it() {
+fn a_server_with_only_the_newest_protocol_version_is_supported() {
     let (data, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::start(data.path(), &[]);
     let address = server.address;
     // The real server, with the greeting of the older versions taken away.
-    let url = answering(move |request| {
+    let url = fake_server(move |request| {
         if request.contains("\"initialize\"") {
-            return Some(unspoken());
+            return Some(method_not_found());
         }
         let (head, body) = request.rsplit_once('\n').unwrap();
         let headers =
@@ -140,15 +140,15 @@ fn a_server_of_the_newest_version_alone_is_spoken_to_in_it() {
 }
 
 #[test]
-fn the_token_goes_to_the_server_and_nowhere_else() {
+fn the_token_is_sent_to_the_server_and_never_logged() {
     let own = tempfile::tempdir().unwrap();
-    let url = answering(|request| {
-        if greets(request) {
-            return Some(unspoken());
+    let url = fake_server(|request| {
+        if is_greeting(request) {
+            return Some(method_not_found());
         }
-        let told = request.to_ascii_lowercase().contains("authorization: bearer canary-token");
-        let tools = if told { r#"[{"name":"told"}]"# } else { "[]" };
-        let id = id_of(request);
+        let reported = request.to_ascii_lowercase().contains("authorization: bearer canary-token");
+        let tools = if reported { r#"[{"name":"reported"}]"# } else { "[]" };
+        let id = request_id(request);
         Some(http("200 OK", &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#)))
     });
     let (code, out, error) = client(own.path(), &["tools", "--url", &url, "--log", "trace"], Some("canary-token"));

@@ -1,10 +1,10 @@
-//! The rules of the road where mira has something of its own: names in settings, ids, closed arguments, lists.
+//! Policies where mira differs: names in settings, ids, closed arguments, lists.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::testing::program::{Http, Piped, Server, run, wait_until};
+use crate::testing::program::{Http, Server, StdioServer, run, wait_until};
 
 fn ask(method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -27,7 +27,7 @@ fn start(data: &Path, text: &str) -> Server {
 }
 
 #[test]
-fn a_setting_names_a_tool_in_any_spelling() {
+fn a_setting_accepts_a_tool_name_in_any_spelling() {
     for name in ["probe/echo", "probe_echo"] {
         let data = tempfile::tempdir().unwrap();
         let text = format!(
@@ -47,7 +47,7 @@ fn a_setting_names_a_tool_in_any_spelling() {
 }
 
 #[test]
-fn a_setting_that_names_no_tool_keeps_the_server_from_starting() {
+fn a_setting_with_an_unknown_tool_name_stops_the_start() {
     for (text, words) in [
         ("[engine.rate.per_tool.\"probe/ecko\"]\ncalls = 1\n", ["engine.rate.per_tool", "\"probe/ecko\""]),
         (
@@ -68,7 +68,7 @@ fn a_setting_that_names_no_tool_keeps_the_server_from_starting() {
 }
 
 #[test]
-fn every_number_and_every_text_is_an_id_and_comes_back_as_it_was_written() {
+fn every_number_and_string_id_is_returned_as_written() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -82,8 +82,8 @@ fn every_number_and_every_text_is_an_id_and_comes_back_as_it_was_written() {
             assert!(reply.body.contains(&format!("\"id\":{id},")), "{method} {id}: {}", reply.body);
         }
     }
-    let mut stdio = Piped::speaking("mira");
-    stdio.write(br#"{"jsonrpc":"2.0","id":1.50,"method":"probe/say","params":{"pieces":["a"],"stream":true}}"#);
+    let mut stdio = StdioServer::speaking("mira");
+    stdio.write(br#"{"jsonrpc":"2.0","id":1.50,"method":"probe/send","params":{"pieces":["a"],"stream":true}}"#);
     for _ in 0..2 {
         let line = stdio.read_text().unwrap();
         assert!(line.contains("\"id\":1.50,"), "{line}");
@@ -96,12 +96,12 @@ fn rows(data: &Path) -> Vec<Value> {
 }
 
 #[test]
-fn arguments_the_contract_refuses_are_recorded_and_counted_like_any_other() {
+fn rejected_arguments_are_audited_and_counted_like_any_call() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), "disabled_tools = [\"files/read\"]\n");
     let mut http = server.connect();
-    let refused = rpc(&mut http, "files/write", &json!({"path": "a", "content": "x", "dry_run": true}));
-    assert_eq!((&refused["error"]["code"], &refused["error"]["data"]["field"]), (&json!(-32602), &json!("dry_run")));
+    let rejected = rpc(&mut http, "files/write", &json!({"path": "a", "content": "x", "dry_run": true}));
+    assert_eq!((&rejected["error"]["code"], &rejected["error"]["data"]["field"]), (&json!(-32602), &json!("dry_run")));
     let off = rpc(&mut http, "files/read", &json!({"paht": "a"}));
     assert_eq!(off["error"]["code"], 1006, "a tool that is off is off, whatever it is called with: {off}");
     let host = server.address.to_string();
@@ -114,33 +114,33 @@ fn arguments_the_contract_refuses_are_recorded_and_counted_like_any_other() {
 }
 
 #[test]
-fn a_look_at_a_list_counts_like_a_call() {
+fn a_list_request_counts_like_a_call() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path(), "[engine.rate.per_client]\ncalls = 3\nseconds = 3600\n");
     let mut http = server.connect();
     assert!(rpc(&mut http, "tools/list", &json!({}))["result"]["tools"].is_array());
     assert!(http.request("tools/list", json!({}), &[]).unwrap().message()["result"]["tools"].is_array());
     assert_eq!(rpc(&mut http, "probe/echo", &json!({"text": "x"}))["result"]["text"], "x");
-    let refused = rpc(&mut http, "tools/list", &json!({}));
-    assert_eq!(refused["error"]["code"], 1004, "{refused}");
-    let refused = http.request("tools/list", json!({}), &[]).unwrap().message();
-    assert!(refused["error"]["data"]["retry_after"].is_u64(), "{refused}");
+    let rejected = rpc(&mut http, "tools/list", &json!({}));
+    assert_eq!(rejected["error"]["code"], 1004, "{rejected}");
+    let rejected = http.request("tools/list", json!({}), &[]).unwrap().message();
+    assert!(rejected["error"]["data"]["retry_after"].is_u64(), "{rejected}");
 }
 
 #[test]
-fn an_integer_written_as_a_fraction_is_one() {
+fn an_integer_written_as_a_fraction_is_accepted() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let listed = rpc(&mut server.connect(), "tools/list", &json!({"limit": 2.0}));
     assert_eq!(listed["result"]["tools"].as_array().map(Vec::len), Some(2), "{listed}");
-    let mut stdio = Piped::initialized();
+    let mut stdio = StdioServer::initialized();
     let answer = stdio.ask(&ask("tools/call", &json!({"name": 7})));
     let said = answer["error"]["message"].as_str().unwrap();
     assert!(said.contains("tools/call") && !said.contains("enum"), "{said}");
 }
 
 #[test]
-fn a_head_with_the_last_number_there_is_is_not_found() {
+fn audit_head_of_the_largest_number_is_not_found() {
     let data = tempfile::tempdir().unwrap();
     run(data.path(), &["call", "probe_echo", "text=x"]);
     wait_until(|| !rows(data.path()).is_empty());

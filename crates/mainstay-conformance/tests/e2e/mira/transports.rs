@@ -1,4 +1,4 @@
-//! The dialect `mira`, over HTTP and over stdio.
+//! The dialect `mira` over HTTP and over stdio.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp::bad_input;
-use crate::testing::program::{Http, Piped, Server, command, wait_until};
+use crate::testing::program::{Http, Server, StdioServer, command, wait_until};
 
 fn ask(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -47,7 +47,7 @@ fn requests() -> Vec<(&'static str, &'static str, Value, i64)> {
 }
 
 #[test]
-fn over_http_everything_wrong_is_answered_with_status_200_and_the_next_request_is_served() {
+fn over_http_every_invalid_request_is_answered_with_status_200_and_the_next_is_served() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let host = server.address.to_string();
@@ -65,8 +65,8 @@ fn over_http_everything_wrong_is_answered_with_status_200_and_the_next_request_i
 }
 
 #[test]
-fn over_stdio_everything_wrong_is_answered_and_the_next_request_is_served() {
-    let mut stdio = Piped::speaking("mira");
+fn over_stdio_every_invalid_request_is_answered_and_the_next_is_served() {
+    let mut stdio = StdioServer::speaking("mira");
     for (what, bytes, code, id) in bad_input::table() {
         stdio.write(&bytes);
         assert_eq!(error(&stdio.read().unwrap()), (code, id), "{what}");
@@ -106,7 +106,7 @@ fn only_a_post_of_json_is_a_message() {
 }
 
 #[test]
-fn a_notification_is_not_answered_and_a_call_made_as_one_happens() {
+fn a_notification_is_not_answered_and_a_call_sent_as_one_is_executed() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -120,7 +120,7 @@ fn a_notification_is_not_answered_and_a_call_made_as_one_happens() {
         assert_eq!((reply.status, reply.body.as_str()), (202, ""), "{message}");
     }
     assert_eq!(std::fs::read_to_string(data.path().join("probe/a")).unwrap(), "x\n");
-    let mut stdio = Piped::speaking("mira");
+    let mut stdio = StdioServer::speaking("mira");
     stdio.write(append.to_string().as_bytes());
     assert_eq!(stdio.ask(&ask(2, "probe/echo", &json!({"text": "x"})))["id"], 2);
     let line = json!({"jsonrpc": "2.0", "method": "probe/sleep", "params": {"ms": 200}});
@@ -130,13 +130,13 @@ fn a_notification_is_not_answered_and_a_call_made_as_one_happens() {
 }
 
 #[test]
-fn output_streams_as_events_when_it_is_asked_for_and_can_be_taken() {
+fn output_is_streamed_when_requested_and_accepted() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
-    let say = |stream: bool| ask(5, "probe/say", &json!({"pieces": ["one\n", "two", "ü"], "stream": stream}));
+    let send = |stream: bool| ask(5, "probe/say", &json!({"pieces": ["one\n", "two", "ü"], "stream": stream}));
     let accept = [("Accept", "application/json, text/event-stream")];
-    let streamed = http.rpc("/rpc", &accept, &say(true));
+    let streamed = http.rpc("/rpc", &accept, &send(true));
     assert_eq!((streamed.status, streamed.header("content-type")), (200, Some("text/event-stream")));
     let chunk = |stream: &str, seq: u64, text: &str| {
         json!({"jsonrpc": "2.0", "method": "exec/stream",
@@ -146,20 +146,20 @@ fn output_streams_as_events_when_it_is_asked_for_and_can_be_taken() {
     let expected = [chunk("stdout", 0, "one\n"), chunk("stderr", 1, "two"), chunk("stdout", 2, "ü"), result];
     assert_eq!(streamed.events(), expected);
     for (what, headers, stream) in [("not asked for", &accept[..], false), ("cannot be taken", &[], true)] {
-        let plain = http.rpc("/rpc", headers, &say(stream));
+        let plain = http.rpc("/rpc", headers, &send(stream));
         assert_eq!(plain.header("content-type"), Some("application/json"), "{what}");
         assert_eq!(plain.message()["result"]["pieces"], 3, "{what}");
     }
-    let mut stdio = Piped::speaking("mira");
-    stdio.write(say(true).to_string().as_bytes());
+    let mut stdio = StdioServer::speaking("mira");
+    stdio.write(send(true).to_string().as_bytes());
     for message in expected {
         assert_eq!(stdio.read().unwrap(), message);
     }
-    assert_eq!(stdio.ask(&say(false))["result"]["pieces"], 3, "chunks come only when they are asked for");
+    assert_eq!(stdio.ask(&send(false))["result"]["pieces"], 3, "chunks come only when they are asked for");
 }
 
 #[test]
-fn a_client_that_leaves_its_stream_ends_its_call() {
+fn closing_the_stream_cancels_the_call() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let call = ask(1, "probe/say", &json!({"pieces": ["first", "last"], "pause_ms": 100, "stream": true}));
@@ -191,8 +191,8 @@ fn a_client_that_leaves_its_stream_ends_its_call() {
 }
 
 #[test]
-fn calls_on_stdio_run_side_by_side_and_those_under_way_are_answered_at_the_end_of_input() {
-    let mut stdio = Piped::speaking("mira");
+fn calls_on_stdio_run_concurrently_and_are_answered_after_the_end_of_input() {
+    let mut stdio = StdioServer::speaking("mira");
     for (id, ms) in [(1, 900), (2, 10)] {
         stdio.write(ask(id, "probe/sleep", &json!({"ms": ms})).to_string().as_bytes());
     }
@@ -202,7 +202,7 @@ fn calls_on_stdio_run_side_by_side_and_those_under_way_are_answered_at_the_end_o
 }
 
 #[test]
-fn a_client_on_stdio_that_reads_late_finds_every_answer() {
+fn a_slow_reader_on_stdio_receives_every_response() {
     const CALLS: u64 = 5000;
     let data = tempfile::tempdir().unwrap();
     let mut program = command(data.path(), &["stdio", "--dialect", "mira"]);
@@ -224,8 +224,8 @@ fn a_client_on_stdio_that_reads_late_finds_every_answer() {
 }
 
 #[test]
-fn a_call_under_way_on_stdio_is_answered_before_the_program_stops() {
-    let mut stdio = Piped::speaking("mira");
+fn a_running_call_on_stdio_is_answered_before_the_program_stops() {
+    let mut stdio = StdioServer::speaking("mira");
     assert_eq!(stdio.ask(&ask(1, "probe/echo", &json!({"text": "x"})))["id"], 1);
     stdio.write(
         ask(2, "probe/say", &json!({"pieces": ["a", "b"], "pause_ms": 400, "stream": true})).to_string().as_bytes(),
@@ -238,7 +238,7 @@ fn a_call_under_way_on_stdio_is_answered_before_the_program_stops() {
 }
 
 #[test]
-fn the_list_is_followed_to_its_end_and_has_every_tool_once() {
+fn the_paged_list_has_every_tool_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -263,7 +263,7 @@ fn the_list_is_followed_to_its_end_and_has_every_tool_once() {
 }
 
 #[test]
-fn a_tool_that_is_switched_off_is_shown_as_such_and_cannot_be_called_anywhere() {
+fn a_disabled_tool_is_listed_as_disabled_and_cannot_be_called() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "disabled_tools = [\"probe/echo\"]\n");
     let mut http = server.connect();
@@ -276,18 +276,18 @@ fn a_tool_that_is_switched_off_is_shown_as_such_and_cannot_be_called_anywhere() 
     assert_eq!(listed(&mut http, json!({"names": ["probe/echo"]})), echo);
     assert_eq!(listed(&mut http, json!({"enabled": false})), echo);
     assert!(listed(&mut http, json!({"enabled": true})).iter().all(|tool| tool.0 != "probe/echo"));
-    let refused = rpc(&mut http, "probe/echo", &json!({"text": "x"}));
-    assert_eq!(error(&refused).0, 1006);
-    assert!(refused["error"]["data"]["detail"].as_str().unwrap().contains("disabled_tools"), "{refused}");
+    let rejected = rpc(&mut http, "probe/echo", &json!({"text": "x"}));
+    assert_eq!(error(&rejected).0, 1006);
+    assert!(rejected["error"]["data"]["detail"].as_str().unwrap().contains("disabled_tools"), "{rejected}");
     let standard = http.request("tools/list", json!({}), &[]).unwrap().message();
     let tools = standard["result"]["tools"].as_array().unwrap();
     assert!(tools.iter().all(|tool| tool["name"] != "probe_echo") && !tools.is_empty());
-    let refused = http.call("probe_echo", &json!({"text": "x"}));
-    assert_eq!(refused["result"]["_meta"]["io.mainstay/error"]["kind"], "unavailable", "{refused}");
+    let rejected = http.call("probe_echo", &json!({"text": "x"}));
+    assert_eq!(rejected["result"]["_meta"]["io.mainstay/error"]["kind"], "unavailable", "{rejected}");
 }
 
 #[test]
-fn a_rate_limit_is_listed_and_tells_when_to_come_back() {
+fn a_rate_limit_is_listed_and_a_rejected_client_is_told_when_to_retry() {
     let data = tempfile::tempdir().unwrap();
     let server = with_config(data.path(), "[engine.rate.per_tool.probe_echo]\ncalls = 2\nseconds = 3600\n");
     let mut http = server.connect();
@@ -296,9 +296,9 @@ fn a_rate_limit_is_listed_and_tells_when_to_come_back() {
     for _ in 0..2 {
         assert_eq!(rpc(&mut http, "probe/echo", &json!({"text": "x"}))["result"]["text"], "x");
     }
-    let refused = rpc(&mut server.connect(), "probe/echo", &json!({"text": "x"}));
-    assert_eq!((error(&refused).0, &refused["error"]["message"]), (1004, &json!("Rate limited")));
-    let data = &refused["error"]["data"];
+    let rejected = rpc(&mut server.connect(), "probe/echo", &json!({"text": "x"}));
+    assert_eq!((error(&rejected).0, &rejected["error"]["message"]), (1004, &json!("Rate limited")));
+    let data = &rejected["error"]["data"];
     assert!(data["retry_after"].as_u64().unwrap() > 0 && data["detail"].is_string(), "{data}");
     assert_eq!((&data["limit"], &data["remaining"]), (&json!(2), &json!(0)));
 }

@@ -1,4 +1,4 @@
-//! Many agents that log at once, through the dialect they would use.
+//! Many agents that log concurrently over HTTP, in the dialect `agents`.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ fn stored(http: &mut Http, agent: &str) -> Vec<(i64, Value)> {
 }
 
 #[test]
-fn of_200_agents_that_log_at_once_nothing_is_lost_and_each_ones_order_is_kept() {
+fn concurrent_logs_of_200_agents_lose_nothing_and_keep_each_agents_order() {
     let seconds = std::env::var(SECONDS).ok().map_or(2, |seconds| seconds.parse().unwrap());
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
@@ -87,8 +87,8 @@ fn of_200_agents_that_log_at_once_nothing_is_lost_and_each_ones_order_is_kept() 
     );
     let mut http = server.connect();
     for Logged { agent, ids, .. } in logged {
-        let told: Vec<_> = ids.into_iter().zip((0..).map(|nth: usize| json!(format!("step {nth}")))).collect();
-        assert!(told.is_sorted_by_key(|(id, _)| *id), "{agent}");
-        assert_eq!(stored(&mut http, &agent), told, "{agent}");
+        let reported: Vec<_> = ids.into_iter().zip((0..).map(|nth: usize| json!(format!("step {nth}")))).collect();
+        assert!(reported.is_sorted_by_key(|(id, _)| *id), "{agent}");
+        assert_eq!(stored(&mut http, &agent), reported, "{agent}");
     }
 }

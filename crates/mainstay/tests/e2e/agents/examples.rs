@@ -1,4 +1,4 @@
-//! The contract's own examples: as they stand there, but for the port.
+//! The examples of contract 001, run as published except for the port.
 
 use std::path::Path;
 use std::process::Command;
@@ -72,16 +72,16 @@ ws.onopen = () => fetch('http://localhost:8099/jsonrpc', {
 ";
 
 #[test]
-fn the_websocket_example_hears_what_happens() {
+fn the_websocket_example_receives_events() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let listening = LISTENING.replace("localhost:8099", &format!("localhost:{}", server.address.port()));
     let text = example("websocket.js", &server) + &listening;
     let said = answers(&run(&interpreter("MAINSTAY_TEST_NODE", "node"), "-e", &text));
     assert_eq!((said.len(), &said[0]["event"]), (1, &json!("tool_executed")), "{said:?}");
-    let told = &said[0]["data"];
-    assert_eq!((&told["tool"], &told["result"]), (&json!("log_activity"), &json!("success")));
-    assert!(told["timestamp"].is_string(), "{told}");
+    let reported = &said[0]["data"];
+    assert_eq!((&reported["tool"], &reported["result"]), (&json!("log_activity"), &json!("success")));
+    assert!(reported["timestamp"].is_string(), "{reported}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn the_idempotency_example_gets_the_first_result_twice() {
 }
 
 #[test]
-fn the_consent_example_lets_the_call_through_once() {
+fn the_consent_example_allows_the_call_once() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let call = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "delete_all_data", "arguments": {}}, "id": 8});

@@ -1,4 +1,4 @@
-//! Every fixture under contracts/agents, on the real program, on both engines.
+//! Every fixture under contracts/agents, against the real program, on SQLite and PostgreSQL.
 
 use std::fs;
 use std::io::{BufReader, Read, Write};
@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use crate::PROGRAM;
+use crate::testing::expected_response::Captures;
 use crate::testing::fixture::{Fixture, Request, run_all, workspace};
-use crate::testing::matching::Kept;
 use crate::testing::postgres::postgres;
 use crate::testing::program::{Http, Server};
 
@@ -21,17 +21,17 @@ const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/age
 const MANY: usize = 1000;
 
 #[test]
-fn every_fixture_holds_on_sqlite() {
-    hold(&[]);
+fn every_fixture_passes_on_sqlite() {
+    check_all(&[]);
 }
 
 #[test]
-fn every_fixture_holds_on_postgresql() {
+fn every_fixture_passes_on_postgresql() {
     let Some(url) = postgres() else { return };
-    hold(&["--store", &url]);
+    check_all(&["--store", &url]);
 }
 
-fn hold(store: &[&str]) {
+fn check_all(store: &[&str]) {
     let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let workspace = workspace(&around);
     let program = |args: &[&str]| {
@@ -80,26 +80,26 @@ fn run(fixture: &Fixture, server: &Server, workspace: &Path) -> Result<(), Strin
     let listens = fixture.steps().iter().any(|suffix| !events(suffix).is_empty());
     let mut listener = if listens { Some(Listener::open(server.address)?) } else { None };
     let mut http = server.connect();
-    let mut kept = Kept::new(Path::new(CONTRACT));
+    let mut captures = Captures::new(Path::new(CONTRACT));
     for suffix in fixture.steps() {
         let Some(Request::Message(request)) = fixture.request(&suffix) else {
             return Err(format!("request{suffix} is not JSON"));
         };
         let expected = fixture.response(&suffix).pop().ok_or_else(|| format!("there is no response{suffix}"))?;
-        let actual = exchange(&mut http, &kept.fill(request));
-        // The body first: a header may name what was kept of it.
+        let actual = exchange(&mut http, &captures.fill(request));
+        // The body first: a header may name a value captured from it.
         for part in ["body", "status", "headers"] {
             let mut expected = expected.get(part).cloned().unwrap_or_else(|| json!({}));
             if part == "headers" {
                 expected["..."] = "<any>".into();
             }
-            kept.compare(&expected, &actual[part], &format!("answer{suffix}/{part}"))?;
+            captures.compare(&expected, &actual[part], &format!("answer{suffix}/{part}"))?;
         }
         if let Some(listener) = &mut listener {
-            events(&suffix).iter().try_for_each(|event| listener.hears(event, &mut kept))?;
+            events(&suffix).iter().try_for_each(|event| listener.receives(event, &mut captures))?;
         }
     }
-    fixture.left_behind(workspace)
+    fixture.check_workspace(workspace)
 }
 
 fn exchange(http: &mut Http, request: &Value) -> Value {
@@ -165,12 +165,12 @@ impl Listener {
     }
 
     /// Waits for this event, whatever else is told meanwhile.
-    fn hears(&mut self, expected: &Value, kept: &mut Kept<'_>) -> Result<(), String> {
+    fn receives(&mut self, expected: &Value, captures: &mut Captures<'_>) -> Result<(), String> {
         let mut others = Vec::new();
         loop {
             let message =
                 self.message().map_err(|error| format!("{expected} was not heard: {error}; what was: {others:?}"))?;
-            match kept.compare(expected, &message, "event") {
+            match captures.compare(expected, &message, "event") {
                 Ok(()) => return Ok(()),
                 Err(difference) => others.push(difference),
             }

@@ -1,10 +1,10 @@
-//! A team of agents on the standard endpoint.
+//! Tools, resources and prompts of the `agents` family on the standard endpoint `/mcp`.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::testing::program::{Http, Piped, Server, workspace};
+use crate::testing::program::{Http, Server, StdioServer, workspace};
 
 fn names(http: &mut Http, method: &str, list: &str, member: &str) -> Vec<String> {
     let (mut names, mut params) = (Vec::new(), json!({}));
@@ -18,7 +18,7 @@ fn names(http: &mut Http, method: &str, list: &str, member: &str) -> Vec<String>
 }
 
 #[test]
-fn the_team_is_listed_but_for_what_deletes_it_all() {
+fn agents_tools_are_listed_except_delete_all_data() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let mut http = server.connect();
@@ -44,7 +44,7 @@ fn the_team_is_listed_but_for_what_deletes_it_all() {
 }
 
 #[test]
-fn what_is_logged_survives_the_server_and_goes_only_with_consent() {
+fn activities_survive_a_restart_and_are_deleted_only_with_consent() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let logged = server.call("log_activity", &json!({"agent": "ann", "activity": "Build", "category": "task"}));
@@ -68,19 +68,19 @@ fn what_is_logged_survives_the_server_and_goes_only_with_consent() {
 }
 
 #[test]
-fn a_resource_outside_is_refused_in_the_contracts_words() {
+fn a_resource_outside_the_workspace_is_rejected_with_the_contracts_message() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);
     let uri = "file://../../etc/passwd";
-    let refused = server.connect().request("resources/read", json!({ "uri": uri }), &[]).unwrap().message();
-    let error = &refused["error"];
-    assert_eq!(error["message"], "Access denied: Path outside project directory", "{refused}");
+    let rejected = server.connect().request("resources/read", json!({ "uri": uri }), &[]).unwrap().message();
+    let error = &rejected["error"];
+    assert_eq!(error["message"], "Access denied: Path outside project directory", "{rejected}");
     assert_eq!(error["data"], json!({"uri": uri, "reason": "path_traversal_attempt"}));
 }
 
 #[test]
-fn a_file_that_changes_is_announced_to_whoever_subscribed() {
-    let mut stdio = Piped::initialized();
+fn a_changed_file_is_announced_to_subscribers() {
+    let mut stdio = StdioServer::initialized();
     let name = format!("watched-{}.md", std::process::id());
     let (file, uri) = (Path::new(workspace()).join(&name), format!("file://{name}"));
     std::fs::write(&file, "one").unwrap();
@@ -90,8 +90,8 @@ fn a_file_that_changes_is_announced_to_whoever_subscribed() {
     let subscribed = stdio.ask(&ask(3, "resources/subscribe"));
     assert!(subscribed["result"].is_object(), "{subscribed}");
     std::fs::write(&file, "two, and longer").unwrap();
-    let heard = stdio.read().unwrap();
+    let received = stdio.read().unwrap();
     std::fs::remove_file(&file).unwrap();
-    assert_eq!(heard["method"], "notifications/resources/updated", "{heard}");
-    assert_eq!(heard["params"]["uri"], uri);
+    assert_eq!(received["method"], "notifications/resources/updated", "{received}");
+    assert_eq!(received["params"]["uri"], uri);
 }

@@ -1,4 +1,4 @@
-//! Building caches: the same sources give the same bytes, and what cannot become a cache leaves what was there.
+//! Building caches: the same sources give the same bytes, and a failed build leaves the old cache.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ fn ended(out: &Output) -> (i32, String) {
 }
 
 #[test]
-fn the_order_in_which_files_were_made_does_not_show() {
+fn a_build_does_not_depend_on_file_creation_order() {
     let documents: Vec<(String, String)> =
         (0..150).map(|nth| (format!("{}/D{nth}.md", nth % 7), format!("text {}", nth / 2))).collect();
     let documents: Vec<(&str, &str)> = documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
@@ -32,7 +32,7 @@ fn the_order_in_which_files_were_made_does_not_show() {
 }
 
 #[test]
-fn without_an_epoch_only_the_time_of_the_build_differs() {
+fn without_source_date_epoch_only_created_at_differs() {
     let caches = Caches::with("guide", &[("a.md", "alpha")]);
     let fixed = tree(&caches.root().join("guide"));
     let mut command = caches.command(&COMMANDS[0]);
@@ -51,7 +51,7 @@ fn without_an_epoch_only_the_time_of_the_build_differs() {
 }
 
 #[test]
-fn sixty_documents_of_one_content_have_a_file_each() {
+fn sixty_documents_of_equal_content_have_a_file_each() {
     let documents: Vec<String> = (0..60).map(|nth| format!("{nth:02}.md")).collect();
     let documents: Vec<(&str, &str)> = documents.iter().map(|path| (path.as_str(), "same")).collect();
     let caches = Caches::with("guide", &documents);
@@ -67,7 +67,7 @@ fn sixty_documents_of_one_content_have_a_file_each() {
 }
 
 #[test]
-fn two_files_with_one_id_are_refused_and_both_are_named() {
+fn two_sources_with_the_same_id_are_rejected_with_both_names() {
     let caches = Caches::with("guide", &[("Read.md", "upper")]);
     let before = tree(&caches.root());
     caches.write("guide", &[("read.md", "lower")]);
@@ -78,7 +78,7 @@ fn two_files_with_one_id_are_refused_and_both_are_named() {
 }
 
 #[test]
-fn a_link_out_of_the_sources_is_refused_and_one_within_is_a_document() {
+fn a_symlink_out_of_the_sources_is_rejected_and_one_within_is_a_document() {
     let caches = Caches::new();
     caches.write("guide", &[("a.md", "alpha")]);
     symlink("a.md", caches.path("sources/guide/b.md")).unwrap();
@@ -97,7 +97,7 @@ fn a_link_out_of_the_sources_is_refused_and_one_within_is_a_document() {
 }
 
 #[test]
-fn what_is_no_file_among_the_sources_is_passed_over() {
+fn special_files_among_the_sources_are_skipped() {
     let caches = Caches::new();
     caches.write("guide", &[("a.md", "alpha"), ("folder.md/inner.md", "inner")]);
     let fifo = caches.path("sources/guide/fifo.md");
@@ -114,7 +114,7 @@ fn what_is_no_file_among_the_sources_is_passed_over() {
 }
 
 #[test]
-fn a_directory_that_is_there_is_only_replaced_with_force_and_when_it_is_empty_or_a_cache() {
+fn an_existing_directory_is_replaced_only_with_force_and_if_empty_or_a_cache() {
     let caches = Caches::new();
     caches.write("guide", &[("a.md", "alpha")]);
     fs::create_dir(caches.root().join("guide")).unwrap();
@@ -129,7 +129,7 @@ fn a_directory_that_is_there_is_only_replaced_with_force_and_when_it_is_empty_or
 }
 
 #[test]
-fn verify_names_everything_that_is_wrong() {
+fn verify_reports_every_defect() {
     let documents = [("a.md", "alpha"), ("b.md", "beta"), ("c.md", "gamma"), ("d.md", "delta")];
     let caches = Caches::with("guide", &documents);
     assert_eq!(caches.verify("guide").0, 0);
@@ -151,6 +151,6 @@ fn verify_names_everything_that_is_wrong() {
     assert!(!said.contains(&file(3)), "nothing is wrong with {}: {said}", file(3));
     let out = caches.context(&["verify", "--cache", "caches/guide", "--json"]);
     assert_eq!(out.status.code(), Some(5));
-    let told: Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert!([0, 1, 2].iter().all(|nth| told.to_string().contains(&file(*nth))), "{told}");
+    let reported: Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert!([0, 1, 2].iter().all(|nth| reported.to_string().contains(&file(*nth))), "{reported}");
 }

@@ -1,4 +1,4 @@
-//! A cache that is rebuilt while it is read: every answer is of the one or of the other, and none is a mistake.
+//! A cache that is rebuilt while it is read: every response is from one version of it, and none is an error.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -43,11 +43,11 @@ fn while_rebuilt(
             .into_iter()
             .map(|mut read| {
                 scope.spawn(move || {
-                    let mut heard = BTreeMap::new();
+                    let mut received = BTreeMap::new();
                     while !over.load(Ordering::Relaxed) {
-                        *heard.entry(read()).or_default() += 1;
+                        *received.entry(read()).or_default() += 1;
                     }
-                    heard
+                    received
                 })
             })
             .collect();
@@ -57,19 +57,19 @@ fn while_rebuilt(
             }
         }));
         over.store(true, Ordering::Relaxed);
-        let heard = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
+        let received = readers.into_iter().map(|reader| reader.join().unwrap()).collect();
         built.unwrap();
-        heard
+        received
     })
 }
 
 #[test]
-fn every_answer_is_of_one_cache_or_of_the_other() {
+fn every_response_is_from_one_version_of_the_cache() {
     let (caches, answers) = caches();
     let everything = mcp(&caches);
     let (mut server, mut http) = (caches.server(), everything.connect());
     let args = json!({"cache": "live", "query": QUERY, "budget": BUDGET});
-    let heard = while_rebuilt(
+    let received = while_rebuilt(
         &caches,
         vec![
             Box::new(|| server.resolve("live", QUERY, BUDGET).unwrap_or_else(|code| code)),
@@ -77,16 +77,16 @@ fn every_answer_is_of_one_cache_or_of_the_other() {
             Box::new(|| caches.resolve("live", QUERY, BUDGET)),
         ],
     );
-    for (heard, who) in heard.iter().zip(["the dialect", "/mcp", "the command line"]) {
-        for (answer, times) in heard {
+    for (received, who) in received.iter().zip(["the dialect", "/mcp", "the command line"]) {
+        for (answer, times) in received {
             assert!(answers.contains(answer), "{who}, {times} times: {answer}");
         }
-        assert_eq!(heard.len(), 2, "{who} did not hear both: the test tested little");
+        assert_eq!(received.len(), 2, "{who} did not hear both: the test tested little");
     }
 }
 
 #[test]
-fn what_a_cache_is_and_holds_is_never_in_between() {
+fn a_caches_metadata_and_documents_are_never_mixed_between_versions() {
     let (caches, _) = caches();
     let everything = mcp(&caches);
     let (mut inspecting, mut listing, mut http) = (caches.server(), caches.server(), everything.connect());
@@ -94,7 +94,7 @@ fn what_a_cache_is_and_holds_is_never_in_between() {
     let expected = [sound("red"), sound("blue")];
     let listed = |list: Vec<(String, bool)>| format!("{list:?}");
     let whole = listed(listing.list());
-    let heard = while_rebuilt(
+    let received = while_rebuilt(
         &caches,
         vec![
             Box::new(|| inspecting.inspect("live").map_or_else(|code| code, |seen| seen.to_string())),
@@ -107,15 +107,15 @@ fn what_a_cache_is_and_holds_is_never_in_between() {
             Box::new(|| caches.verify("live").0.to_string()),
         ],
     );
-    assert!(heard[0].keys().all(|seen| expected.contains(seen)), "{:?}", heard[0]);
-    assert_eq!(heard[1].keys().collect::<Vec<_>>(), [&whole]);
+    assert!(received[0].keys().all(|seen| expected.contains(seen)), "{:?}", received[0]);
+    assert_eq!(received[1].keys().collect::<Vec<_>>(), [&whole]);
     let text = |colour: &str| format!("{colour} 7 {}", "x ".repeat(7));
-    assert!(heard[2].keys().all(|read| [text("red"), text("blue")].contains(read)), "{:?}", heard[2]);
-    assert_eq!(heard[3].keys().collect::<Vec<_>>(), ["0"]);
+    assert!(received[2].keys().all(|read| [text("red"), text("blue")].contains(read)), "{:?}", received[2]);
+    assert_eq!(received[3].keys().collect::<Vec<_>>(), ["0"]);
 }
 
 #[test]
-fn a_rebuilt_cache_is_the_new_one_for_whoever_asks_next() {
+fn the_next_query_after_a_rebuild_uses_the_new_cache() {
     let (caches, answers) = caches();
     let mut server = caches.server();
     for nth in 0..6 {

@@ -1,4 +1,4 @@
-//! kill -9 while a cache is built, and builds that meet: there is the old cache or the new one, and never half of one.
+//! kill -9 during a build, and concurrent builds: the old cache or the new one exists, never half of one.
 
 use std::fs;
 use std::path::Path;
@@ -53,7 +53,7 @@ fn kill_after(caches: &Caches, force: bool, written: usize) -> bool {
 }
 
 #[test]
-fn after_kill_9_the_old_cache_is_whole_or_there_is_none() {
+fn after_kill_9_the_old_cache_is_complete_or_there_is_none() {
     let caches = caches();
     caches.build_as("old", "other");
     caches.build_as("new", "whole");
@@ -79,7 +79,7 @@ fn after_kill_9_the_old_cache_is_whole_or_there_is_none() {
 }
 
 #[test]
-fn what_a_killed_build_leaves_is_no_cache_and_is_swept_by_the_next() {
+fn leftovers_of_a_killed_build_are_no_cache_and_the_next_build_removes_them() {
     let caches = caches();
     caches.build_as("old", "other");
     let mut server = caches.server();
@@ -99,7 +99,7 @@ fn what_a_killed_build_leaves_is_no_cache_and_is_swept_by_the_next() {
 }
 
 #[test]
-fn builds_of_one_cache_at_the_same_time_leave_one_of_them_whole() {
+fn concurrent_builds_of_one_cache_leave_one_complete_result() {
     let caches = caches();
     caches.build_as("old", "other");
     caches.build_as("new", "whole");

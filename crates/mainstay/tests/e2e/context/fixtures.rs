@@ -1,4 +1,4 @@
-//! Every fixture under contracts/context, on the real program: under the names it has there, and under its own.
+//! Every fixture under contracts/context, against the real program, under each of its names.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::testing::context_caches::{COMMANDS, Caches, SERVERS, Way, leak, tree};
+use crate::testing::context_caches::{COMMANDS, Caches, Invocation, SERVERS, leak, tree};
 use crate::testing::fixture::{Fixture, copy, run_all};
 
 const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/context");
@@ -57,16 +57,16 @@ fn greeting() -> String {
 }
 
 /// Sends every request and ends; all that comes back.
-fn converse(caches: &Caches, way: &Way, requests: &[u8]) -> (i32, String) {
-    let mut command = caches.command(way);
+fn converse(caches: &Caches, invocation: &Invocation, requests: &[u8]) -> (i32, String) {
+    let mut command = caches.command(invocation);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-    let mut heard = String::new();
+    let mut received = String::new();
     std::thread::scope(|scope| {
         scope.spawn(move || input.write_all(requests).unwrap());
-        output.read_to_string(&mut heard).unwrap();
+        output.read_to_string(&mut received).unwrap();
     });
-    (child.wait().unwrap().code().unwrap_or(-1), heard)
+    (child.wait().unwrap().code().unwrap_or(-1), received)
 }
 
 /// Whether a line is the one that is shown, where `<words>` stands for text of one character at least.
@@ -82,32 +82,32 @@ fn fits(shown: &str, line: &str) -> bool {
     rest == Some("")
 }
 
-fn compare(fixture: &Fixture, heard: &str) -> Result<(), String> {
+fn compare(fixture: &Fixture, received: &str) -> Result<(), String> {
     let shown = String::from_utf8(read(fixture, "responses.txt")).unwrap();
     let shown = shown.replace("<greeting>", &greeting()).replace("<version>", env!("CARGO_PKG_VERSION"));
-    let (shown, heard) = (lines(shown.as_bytes()), lines(heard.as_bytes()));
+    let (shown, received) = (lines(shown.as_bytes()), lines(received.as_bytes()));
     let text = |line: &[u8]| String::from_utf8(line.to_vec()).unwrap();
-    for (nth, (shown, heard)) in shown.iter().zip(&heard).enumerate() {
-        if !fits(&text(shown), &text(heard)) {
-            return Err(format!("line {}:\n    expected {}\n    got      {}", nth + 1, text(shown), text(heard)));
+    for (nth, (shown, received)) in shown.iter().zip(&received).enumerate() {
+        if !fits(&text(shown), &text(received)) {
+            return Err(format!("line {}:\n    expected {}\n    got      {}", nth + 1, text(shown), text(received)));
         }
     }
-    if shown.len() == heard.len() { Ok(()) } else { Err(format!("{} lines, not {}", heard.len(), shown.len())) }
+    if shown.len() == received.len() { Ok(()) } else { Err(format!("{} lines, not {}", received.len(), shown.len())) }
 }
 
 fn converses(fixture: &Fixture) -> Result<(), String> {
     unknown(fixture, &CONVERSATION)?;
     let requests = read(fixture, "requests.txt");
     let mut first = None;
-    for way in &SERVERS {
+    for invocation in &SERVERS {
         let caches = prepare(fixture, true);
-        let (code, heard) = converse(&caches, way, &requests);
-        compare(fixture, &heard)?;
-        let mut mistakes = heard.lines().filter(|line| line.contains("\"error\":") || line.contains("\"isError\":"));
-        if let Some(told) = mistakes.find_map(|line| leak(line, caches.around())) {
-            return Err(format!("an error tells {told:?}"));
+        let (code, received) = converse(&caches, invocation, &requests);
+        compare(fixture, &received)?;
+        let mut mistakes = received.lines().filter(|line| line.contains("\"error\":") || line.contains("\"isError\":"));
+        if let Some(reported) = mistakes.find_map(|line| leak(line, caches.around())) {
+            return Err(format!("an error tells {reported:?}"));
         }
-        if code != 0 || first.get_or_insert(heard.clone()) != &heard {
+        if code != 0 || first.get_or_insert(received.clone()) != &received {
             return Err(format!("it ended with {code}, or not with the same bytes"));
         }
     }
@@ -118,10 +118,10 @@ fn commands(fixture: &Fixture) -> Result<(), String> {
     unknown(fixture, &COMMAND)?;
     let command = read(fixture, "command.txt");
     let args: Vec<&OsStr> = lines(&command).into_iter().map(OsStr::from_bytes).collect();
-    for way in &COMMANDS {
+    for invocation in &COMMANDS {
         let caches = prepare(fixture, args.first().is_none_or(|first| *first != "build"));
         let before = tree(&caches.root());
-        let out = caches.command(way).args(&args).stdin(Stdio::null()).output().unwrap();
+        let out = caches.command(invocation).args(&args).stdin(Stdio::null()).output().unwrap();
         let said = String::from_utf8_lossy(&out.stderr).into_owned();
         let exit: i32 = String::from_utf8(read(fixture, "exit.txt")).unwrap().trim().parse().unwrap();
         if out.status.code() != Some(exit) {
@@ -134,13 +134,13 @@ fn commands(fixture: &Fixture) -> Result<(), String> {
         if let Some(word) = words.lines().find(|word| !said.contains(word)) {
             return Err(format!("{word:?} is not in what it says: {said}"));
         }
-        left_behind(fixture, &caches, &args, before)?;
+        check_workspace(fixture, &caches, &args, before)?;
     }
     Ok(())
 }
 
 /// The cache that the command names is as shown; nothing else has changed, and without one nothing at all.
-fn left_behind(
+fn check_workspace(
     fixture: &Fixture,
     caches: &Caches,
     args: &[&OsStr],
@@ -162,14 +162,14 @@ fn left_behind(
 }
 
 #[test]
-fn every_conversation_holds_under_either_name() {
+fn every_conversation_passes_under_either_program_name() {
     let all = those_with("requests.txt");
     assert!(all.len() > 60, "only {} fixtures were found", all.len());
     run_all(&all, converses);
 }
 
 #[test]
-fn every_command_holds_under_either_name() {
+fn every_command_passes_under_either_program_name() {
     let all = those_with("command.txt");
     assert!(all.len() > 45, "only {} fixtures were found", all.len());
     run_all(&all, commands);
@@ -186,7 +186,7 @@ fn every_fixture_is_a_conversation_or_a_command() {
 }
 
 #[test]
-fn words_are_text_that_is_there() {
+fn expected_words_occur_in_the_output() {
     assert!(fits(r#"{"a":"<words>","b":"<words>"}"#, r#"{"a":"x y","b":"z"}"#));
     for other in [r#"{"a":"","b":"z"}"#, r#"{"a":"x","b":"z"} "#, r#"{"a":"x","c":"z"}"#, r#"{"a":"x"}"#] {
         assert!(!fits(r#"{"a":"<words>","b":"<words>"}"#, other), "{other}");

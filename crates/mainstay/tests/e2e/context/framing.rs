@@ -1,4 +1,4 @@
-//! What is too long, too deep or no text at all, on the dialect's lines; and questions as large as a line allows.
+//! Lines that are too long, too deeply nested or not text; and queries as long as a line allows.
 
 use serde_json::json;
 
@@ -55,7 +55,7 @@ fn a_line_of_a_mebibyte_is_read_and_one_byte_more_is_not() {
 }
 
 #[test]
-fn a_line_that_does_not_end_is_not_kept() {
+fn an_unterminated_line_is_not_buffered() {
     let caches = caches();
     let mut server = caches.server();
     is_served(&mut server);
@@ -71,7 +71,7 @@ fn a_line_that_does_not_end_is_not_kept() {
 }
 
 #[test]
-fn every_byte_may_stand_in_a_line_and_the_next_is_read() {
+fn a_line_of_arbitrary_bytes_does_not_affect_the_next() {
     let caches = caches();
     let mut server = caches.server();
     for byte in (0..=u8::MAX).filter(|byte| !byte.is_ascii_whitespace()) {
@@ -85,7 +85,7 @@ fn every_byte_may_stand_in_a_line_and_the_next_is_read() {
 }
 
 #[test]
-fn deep_nesting_is_refused_wherever_it_is() {
+fn deep_nesting_is_rejected_everywhere() {
     let caches = caches();
     let mut server = caches.server();
     for depth in [129, 10_000, 500_000] {

@@ -1,5 +1,4 @@
-//! Caches that were prepared by somebody who means no good: nothing outside the root is read, nothing hangs, and memory
-//! stays what it is.
+//! Caches prepared by an attacker: nothing outside the root is read, nothing hangs, memory stays bounded.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +31,7 @@ fn is_missing(server: &mut Context, name: &str) {
 }
 
 #[test]
-fn a_link_leads_to_a_cache_within_the_root_and_to_none_outside() {
+fn a_symlink_is_followed_within_the_root_and_not_out_of_it() {
     let caches = caches();
     let (outside, root) = (outside(&caches), caches.root());
     for (name, target) in [
@@ -64,7 +63,7 @@ fn a_link_leads_to_a_cache_within_the_root_and_to_none_outside() {
 }
 
 #[test]
-fn a_root_that_is_a_link_is_where_it_leads() {
+fn a_root_that_is_a_symlink_is_resolved() {
     let caches = caches();
     symlink("caches", caches.path("link")).unwrap();
     let mut command = caches.command(&SERVERS[0]);
@@ -75,7 +74,7 @@ fn a_root_that_is_a_link_is_where_it_leads() {
 }
 
 #[test]
-fn names_that_cannot_be_meant_are_refused_whatever_is_there() {
+fn invalid_names_are_rejected_whatever_exists() {
     let caches = caches();
     let mut server = caches.server();
     // Each of these would lead to a cache if it were taken as it stands.
@@ -103,7 +102,7 @@ fn put(stranger: &str, at: &Path, outside: &Path) {
 }
 
 #[test]
-fn what_is_no_file_is_never_read_as_one() {
+fn special_files_are_never_read() {
     let caches = caches();
     let (whole, document) = (caches.path("whole"), first_document(&caches.root().join("guide")));
     fs::rename(caches.root().join("guide"), &whole).unwrap();
@@ -150,7 +149,7 @@ fn first_document(cache: &Path) -> String {
 }
 
 #[test]
-fn enormous_files_are_refused_without_being_read() {
+fn oversized_files_are_rejected_without_being_read() {
     let caches = caches();
     let mut server = caches.server();
     assert!(server.resolve("guide", "alpha", 100).is_ok());
@@ -175,7 +174,7 @@ fn enormous_files_are_refused_without_being_read() {
 }
 
 #[test]
-fn a_manifest_that_counts_more_than_there_is_takes_no_memory() {
+fn a_manifest_with_a_false_document_count_allocates_nothing() {
     let caches = caches();
     let mut server = caches.server();
     let manifest = caches.root().join("guide/manifest.json");
@@ -189,7 +188,7 @@ fn a_manifest_that_counts_more_than_there_is_takes_no_memory() {
 }
 
 #[test]
-fn a_document_that_changes_under_a_running_server_is_noticed() {
+fn a_document_changed_under_a_running_server_is_detected() {
     let caches = caches();
     let mut server = caches.server();
     let expected = server.resolve("guide", "alpha", 100).unwrap();

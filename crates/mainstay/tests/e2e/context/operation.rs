@@ -1,4 +1,4 @@
-//! What whoever runs it sees: calls that take too long, how far a build is, and the log.
+//! What an operator sees: timeouts, the progress of a build, the log.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,7 +11,7 @@ use crate::testing::context_caches::{Caches, SERVERS};
 use crate::testing::program::wait_until;
 
 #[test]
-fn a_call_that_takes_too_long_is_ended_and_the_next_is_answered() {
+fn a_call_past_its_timeout_is_cancelled_and_the_next_is_answered() {
     const WORDS: usize = 400_000;
     let text = |nth: usize| (nth * WORDS..(nth + 1) * WORDS).map(|word| word.to_string()).collect::<Vec<_>>().join(" ");
     let documents: Vec<(String, String)> = (0..6).map(|nth| (format!("{nth}.md"), text(nth))).collect();
@@ -27,7 +27,7 @@ fn a_call_that_takes_too_long_is_ended_and_the_next_is_answered() {
     let answer = server.call_while("context.resolve", &args, |server| {
         wait_until(|| server.has_open(&large));
         // However fast this machine is: the call is not over, and now takes longer than it may.
-        server.stand_still(Duration::from_millis(1500));
+        server.pause(Duration::from_millis(1500));
     });
     assert_eq!(answer, Err("internal_error".into()));
     assert_eq!(server.resolve("small", "alpha", 10), Ok(caches.resolve("small", "alpha", 10)));
@@ -38,7 +38,7 @@ fn a_call_that_takes_too_long_is_ended_and_the_next_is_answered() {
 }
 
 #[test]
-fn on_a_terminal_a_build_shows_how_far_it_is() {
+fn a_build_shows_progress_on_a_terminal() {
     const COUNT: usize = 10_000;
     let caches = Caches::new();
     let folder = caches.path("sources/many");
@@ -54,12 +54,12 @@ fn on_a_terminal_a_build_shows_how_far_it_is() {
         String::from_utf8([out.stdout, out.stderr].concat()).unwrap()
     };
     let watched = shown(Command::new("script").args(["-qec", build, "/dev/null"]));
-    let told: Vec<usize> = watched
+    let reported: Vec<usize> = watched
         .split('\r')
         .filter_map(|line| line.strip_prefix("Building: ")?.strip_suffix(&format!(" of {COUNT} documents")))
         .map(|done| done.parse().unwrap())
         .collect();
-    assert!(!told.is_empty() && told.is_sorted(), "{watched}");
+    assert!(!reported.is_empty() && reported.is_sorted(), "{watched}");
     let (_, last) = watched.rsplit_once("\r\u{1b}[K").unwrap_or_else(|| panic!("{watched}"));
     assert!(last.starts_with(&format!("Built cache: {COUNT} documents, version ")), "{last}");
     let piped = shown(Command::new("sh").args(["-c", build]));
@@ -67,7 +67,7 @@ fn on_a_terminal_a_build_shows_how_far_it_is() {
 }
 
 #[test]
-fn the_log_has_the_reason_that_the_answer_keeps_to_itself() {
+fn the_log_has_the_detail_that_the_response_withholds() {
     let caches = Caches::with("guide", &[("a.md", "alpha")]);
     caches.build_as("guide", "half");
     let document = fs::read_dir(caches.root().join("guide/documents")).unwrap().next().unwrap().unwrap().path();

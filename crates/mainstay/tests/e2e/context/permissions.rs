@@ -1,4 +1,4 @@
-//! What the system does not let the program read: an I/O error whoever asks, and neither a missing nor a damaged cache.
+//! Files that the system does not let the program read: an I/O error on every interface, never a missing or damaged cache.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -11,7 +11,7 @@ use crate::testing::context_caches::{COMMANDS, Caches, Context, SERVERS};
 use crate::testing::program::{Server, command};
 
 /// Root reads whatever it likes. Without that privilege the same program is held to what the files say.
-fn held_to_permissions(command: &Command) -> Command {
+fn without_root(command: &Command) -> Command {
     let everything = fs::metadata("/proc/self").unwrap().uid() == 0;
     let mut held = Command::new(if everything { "setpriv".as_ref() } else { command.get_program() });
     if everything {
@@ -31,13 +31,13 @@ fn held_to_permissions(command: &Command) -> Command {
 }
 
 fn dialect(caches: &Caches) -> Context {
-    caches.server_of(held_to_permissions(&caches.command(&SERVERS[0])))
+    caches.server_of(without_root(&caches.command(&SERVERS[0])))
 }
 
 fn mcp(caches: &Caches) -> Server {
     let root = caches.root();
     let args = ["serve", "--listen", "127.0.0.1:0", "--cache-root", root.to_str().unwrap()];
-    Server::from(held_to_permissions(&command(&caches.path("data"), &args)))
+    Server::from(without_root(&command(&caches.path("data"), &args)))
 }
 
 /// Does something while nobody may read what is there.
@@ -60,7 +60,7 @@ fn caches() -> Caches {
 }
 
 #[test]
-fn in_the_dialect_it_is_an_io_error() {
+fn an_unreadable_cache_is_an_io_error_in_the_dialect() {
     let caches = caches();
     let mut server = dialect(&caches);
     let expected = server.resolve("guide", "alpha", 100).unwrap();
@@ -79,14 +79,14 @@ fn in_the_dialect_it_is_an_io_error() {
 }
 
 #[test]
-fn on_the_command_line_it_ends_with_6_and_says_what_cannot_be_read() {
+fn an_unreadable_cache_ends_the_command_line_with_status_6() {
     let caches = caches();
     let resolve = ["resolve", "--cache", "caches/guide", "--query", "alpha", "--budget", "100"];
     for part in parts(&caches) {
         while_closed(&part, || {
             for args in [&resolve[..], &["inspect", "--cache", "caches/guide"], &["verify", "--cache", "caches/guide"]]
             {
-                let out = held_to_permissions(caches.command(&COMMANDS[0]).args(args)).output().unwrap();
+                let out = without_root(caches.command(&COMMANDS[0]).args(args)).output().unwrap();
                 let said = String::from_utf8(out.stderr).unwrap();
                 assert_eq!((out.status.code(), out.stdout), (Some(6), Vec::new()), "{}: {said}", part.display());
                 let name = part.file_name().unwrap().to_str().unwrap();
@@ -98,7 +98,7 @@ fn on_the_command_line_it_ends_with_6_and_says_what_cannot_be_read() {
     while_closed(&sources, || {
         let mut command = caches.command(&COMMANDS[0]);
         command.args(["build", "--sources", "sources/guide", "--cache", "caches/other"]);
-        let out = held_to_permissions(&command).output().unwrap();
+        let out = without_root(&command).output().unwrap();
         let said = String::from_utf8(out.stderr).unwrap();
         assert_eq!(out.status.code(), Some(6), "{said}");
         assert!(said.contains("a.md") && !caches.root().join("other").exists(), "{said}");
@@ -106,7 +106,7 @@ fn on_the_command_line_it_ends_with_6_and_says_what_cannot_be_read() {
 }
 
 #[test]
-fn on_mcp_it_is_the_same_code_in_words_without_the_way_to_it() {
+fn an_unreadable_cache_has_the_same_code_on_mcp_without_its_path() {
     let caches = caches();
     let everything = mcp(&caches);
     let args = json!({"cache": "guide", "query": "alpha", "budget": 100});

@@ -1,4 +1,4 @@
-//! Documents of caches as resources of `/mcp`.
+//! Documents of caches as resources on `/mcp`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::context::stdio::mcp;
 use crate::testing::context_caches::Caches;
-use crate::testing::program::{Http, Piped, Server, command, initialize};
+use crate::testing::program::{Http, Server, StdioServer, command, initialize};
 
 const NAMES: [(&str, &str); 8] = [
     ("plain.md", "plain"),
@@ -49,7 +49,7 @@ fn read(http: &mut Http, uri: &str) -> Result<(String, String), Value> {
 }
 
 #[test]
-fn every_document_is_listed_under_a_uri_that_leads_back_to_it() {
+fn every_listed_uri_reads_its_document() {
     let caches = Caches::with("guide", &NAMES);
     caches.write("my cache 100%", &[("a.md", "other cache")]);
     caches.build("my cache 100%");
@@ -74,7 +74,7 @@ fn every_document_is_listed_under_a_uri_that_leads_back_to_it() {
 }
 
 #[test]
-fn the_template_says_how_a_document_is_asked_for() {
+fn the_resource_template_describes_document_uris() {
     let caches = Caches::new();
     let everything = mcp(&caches);
     let answer = ask(&mut everything.connect(), "resources/templates/list", json!({}));
@@ -84,7 +84,7 @@ fn the_template_says_how_a_document_is_asked_for() {
 }
 
 #[test]
-fn what_is_no_document_of_a_cache_is_not_found_and_nothing_else_is_read() {
+fn a_uri_of_no_document_is_not_found_and_nothing_else_is_read() {
     let caches = Caches::with("guide", &[("a.md", "alpha"), ("sub/b.md", "beta")]);
     std::fs::write(caches.path("canary.md"), "canary").unwrap();
     std::fs::write(caches.root().join("canary.md"), "canary").unwrap();
@@ -119,14 +119,17 @@ fn what_is_no_document_of_a_cache_is_not_found_and_nothing_else_is_read() {
     ] {
         let error = read(&mut http, &format!("context://{path}")).unwrap_err();
         assert!(error["code"].is_i64(), "{path}: {error}");
-        let told = error.to_string();
-        assert!(!told.contains("canary.md is") && !told.contains(caches.around().to_str().unwrap()), "{path}: {told}");
-        assert!(!told.contains("os error") && !told.contains("No such file"), "{path}: {told}");
+        let reported = error.to_string();
+        assert!(
+            !reported.contains("canary.md is") && !reported.contains(caches.around().to_str().unwrap()),
+            "{path}: {reported}"
+        );
+        assert!(!reported.contains("os error") && !reported.contains("No such file"), "{path}: {reported}");
     }
 }
 
 #[test]
-fn a_document_that_was_tampered_with_is_not_served() {
+fn a_tampered_document_is_not_served() {
     let caches = Caches::with("guide", &[("a.md", "alpha")]);
     let everything = mcp(&caches);
     let mut http = everything.connect();
@@ -140,11 +143,11 @@ fn a_document_that_was_tampered_with_is_not_served() {
 }
 
 #[test]
-fn a_document_that_is_another_after_a_rebuild_is_announced_to_whoever_subscribed() {
+fn a_document_changed_by_a_rebuild_is_announced_to_subscribers() {
     let caches = Caches::with("guide", &[("a.md", "alpha"), ("b.md", "beta")]);
     let (data, root) = (tempfile::tempdir().unwrap(), caches.root());
     let args = ["stdio", "--dialect", "mcp", "--cache-root", root.to_str().unwrap()];
-    let mut stdio = Piped::from(command(data.path(), &args), data);
+    let mut stdio = StdioServer::from(command(data.path(), &args), data);
     assert!(stdio.ask(&initialize(0))["result"].is_object());
     stdio.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     let uri = |document: &str| format!("context://guide/{document}");
@@ -159,9 +162,9 @@ fn a_document_that_is_another_after_a_rebuild_is_announced_to_whoever_subscribed
     for (document, text) in [("b.md", "two"), ("b.md", "three"), ("a.md", "four")] {
         caches.write("guide", &[(document, text)]);
         caches.build("guide");
-        let heard = stdio.read().unwrap();
-        assert_eq!(heard["method"], "notifications/resources/updated", "{heard}");
-        assert_eq!(heard["params"]["uri"], uri(document));
+        let received = stdio.read().unwrap();
+        assert_eq!(received["method"], "notifications/resources/updated", "{received}");
+        assert_eq!(received["params"]["uri"], uri(document));
     }
 }
 

@@ -1,11 +1,11 @@
-//! Contract 002 on the real program: the same bytes whoever is asked, and how it starts and ends.
+//! Contract 002 on the real program: the same bytes on every interface; start and end.
 
 use std::io::Write;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::testing::context_caches::{Caches, SERVERS, Way, outcome};
+use crate::testing::context_caches::{Caches, Invocation, SERVERS, outcome};
 use crate::testing::program::{Server, wait_until};
 
 const WORDS: [&str; 12] =
@@ -32,7 +32,7 @@ pub(crate) fn mcp(caches: &Caches) -> Server {
 }
 
 #[test]
-fn the_command_line_the_dialect_and_mcp_give_the_same_bytes() {
+fn the_command_line_the_dialect_and_mcp_return_the_same_bytes() {
     let caches = built(60);
     let (mut dialect, everything) = (caches.server(), mcp(&caches));
     let mut mcp = everything.connect();
@@ -58,7 +58,7 @@ fn the_command_line_the_dialect_and_mcp_give_the_same_bytes() {
 }
 
 #[test]
-fn caches_are_inspected_and_listed_alike_whoever_is_asked() {
+fn caches_are_inspected_and_listed_alike_on_every_interface() {
     let caches = built(9);
     let (mut dialect, everything) = (caches.server(), mcp(&caches));
     for (tool, args) in [("inspect_cache", json!({"cache": "guide"})), ("list_caches", json!({}))] {
@@ -73,7 +73,7 @@ fn caches_are_inspected_and_listed_alike_whoever_is_asked() {
 }
 
 #[test]
-fn what_is_listed_is_what_the_greeting_has() {
+fn initialize_and_tools_list_agree() {
     let caches = Caches::new();
     let mut server = caches.server();
     let greeting = server.ask(br#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#);
@@ -92,7 +92,7 @@ fn a_score_is_written_as_short_as_single_precision_allows() {
 }
 
 #[test]
-fn on_mcp_a_mistake_has_words_to_act_on_and_the_contracts_code() {
+fn on_mcp_an_error_has_an_actionable_message_and_the_contracts_code() {
     let caches = built(3);
     let everything = mcp(&caches);
     let cases = [
@@ -113,8 +113,8 @@ fn on_mcp_a_mistake_has_words_to_act_on_and_the_contracts_code() {
 }
 
 /// Exit status and what is said when it is started with these variables; nothing is printed.
-fn refused(caches: &Caches, way: &Way, variables: &[(&str, Option<&str>)]) -> (i32, String) {
-    let mut command = caches.command(way);
+fn rejected(caches: &Caches, invocation: &Invocation, variables: &[(&str, Option<&str>)]) -> (i32, String) {
+    let mut command = caches.command(invocation);
     for (name, value) in variables {
         match value {
             Some(value) => command.env(name, value),
@@ -127,26 +127,26 @@ fn refused(caches: &Caches, way: &Way, variables: &[(&str, Option<&str>)]) -> (i
 }
 
 #[test]
-fn settings_that_cannot_be_meant_are_named_at_the_start() {
+fn invalid_settings_are_named_at_startup() {
     let caches = Caches::new();
-    let (_, said) = refused(&caches, &SERVERS[0], &[("CONTEXT_CACHE_ROOT", None)]);
+    let (_, said) = rejected(&caches, &SERVERS[0], &[("CONTEXT_CACHE_ROOT", None)]);
     assert!(said.starts_with("mcp-context-server: "), "{said}");
-    for way in &SERVERS {
-        let (code, said) = refused(&caches, way, &[("CONTEXT_CACHE_ROOT", None)]);
+    for invocation in &SERVERS {
+        let (code, said) = rejected(&caches, invocation, &[("CONTEXT_CACHE_ROOT", None)]);
         assert_eq!(code, 1, "{said}");
         assert!(said.contains("CONTEXT_CACHE_ROOT"), "{said}");
         for seconds in ["0", "-1", "x", "", "1.5", "18446744073709551616"] {
-            let (code, said) = refused(&caches, way, &[("CONTEXT_TOOL_TIMEOUT_SECS", Some(seconds))]);
+            let (code, said) = rejected(&caches, invocation, &[("CONTEXT_TOOL_TIMEOUT_SECS", Some(seconds))]);
             assert_eq!(code, 1, "{seconds:?}: {said}");
             assert!(said.contains("CONTEXT_TOOL_TIMEOUT_SECS"), "{seconds:?}: {said}");
         }
-        let (code, said) = refused(&caches, way, &[("CONTEXT_TOOL_TIMEOUT_SECS", Some("1"))]);
+        let (code, said) = rejected(&caches, invocation, &[("CONTEXT_TOOL_TIMEOUT_SECS", Some("1"))]);
         assert_eq!(code, 0, "at the end of input it ends: {said}");
     }
 }
 
 #[test]
-fn a_root_that_is_not_there_has_no_caches() {
+fn a_missing_root_has_no_caches() {
     let caches = Caches::new();
     std::fs::write(caches.path("file"), "no directory").unwrap();
     for root in ["nowhere", "file"] {
@@ -160,7 +160,7 @@ fn a_root_that_is_not_there_has_no_caches() {
 }
 
 #[test]
-fn it_ends_when_its_input_does_and_when_nobody_can_hear_it() {
+fn the_server_ends_with_its_input_and_when_its_output_is_closed() {
     let caches = built(3);
     let mut server = caches.server();
     server.piped.write(br#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#);

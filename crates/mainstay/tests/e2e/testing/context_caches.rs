@@ -1,4 +1,4 @@
-//! A place with sources and caches in it, and the program under the names it has for them.
+//! A temporary directory with sources and caches, and the program under each of its names.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::PROGRAM;
-use crate::testing::program::{Piped, workspace};
+use crate::testing::program::{StdioServer, workspace};
 
 /// A way to start the program: under a name of its own, or with words before all others.
-pub(crate) struct Way {
+pub(crate) struct Invocation {
     name: Option<&'static str>,
     words: &'static [&'static str],
 }
 
-pub(crate) const SERVERS: [Way; 2] = [
-    Way { name: Some("mcp-context-server"), words: &[] },
-    Way { name: None, words: &["stdio", "--dialect", "context"] },
+pub(crate) const SERVERS: [Invocation; 2] = [
+    Invocation { name: Some("mcp-context-server"), words: &[] },
+    Invocation { name: None, words: &["stdio", "--dialect", "context"] },
 ];
 
-pub(crate) const COMMANDS: [Way; 2] =
-    [Way { name: Some("context"), words: &[] }, Way { name: None, words: &["context"] }];
+pub(crate) const COMMANDS: [Invocation; 2] =
+    [Invocation { name: Some("context"), words: &[] }, Invocation { name: None, words: &["context"] }];
 
 /// Words that no answer about an error may have in it: what the system, the language or a library says.
 const INSIDE: [&str; 14] = [
@@ -53,7 +53,7 @@ impl Caches {
         for folder in ["caches", "sources", "data", "bin"] {
             fs::create_dir(around.path().join(folder)).unwrap();
         }
-        for name in SERVERS.iter().chain(&COMMANDS).filter_map(|way| way.name) {
+        for name in SERVERS.iter().chain(&COMMANDS).filter_map(|invocation| invocation.name) {
             symlink(PROGRAM, around.path().join("bin").join(name)).unwrap();
         }
         Self(around)
@@ -102,9 +102,10 @@ impl Caches {
     }
 
     /// The program, started in this place; the same sources always give the same cache.
-    pub(crate) fn command(&self, way: &Way) -> Command {
-        let mut command = Command::new(way.name.map_or_else(|| PROGRAM.into(), |name| self.path("bin").join(name)));
-        command.args(way.words).current_dir(self.0.path());
+    pub(crate) fn command(&self, invocation: &Invocation) -> Command {
+        let mut command =
+            Command::new(invocation.name.map_or_else(|| PROGRAM.into(), |name| self.path("bin").join(name)));
+        command.args(invocation.words).current_dir(self.0.path());
         for unset in ["MAINSTAY_STORE", "MAINSTAY_CONFIG", "MAINSTAY_TOOLS", "CONTEXT_TOOL_TIMEOUT_SECS"] {
             command.env_remove(unset);
         }
@@ -143,7 +144,7 @@ impl Caches {
     pub(crate) fn server_of(&self, mut command: Command) -> Context {
         let data = tempfile::tempdir().unwrap();
         command.env("MAINSTAY_DATA_DIR", data.path());
-        let mut server = Context { piped: Piped::from(command, data), around: self.0.path().to_owned() };
+        let mut server = Context { piped: StdioServer::from(command, data), around: self.0.path().to_owned() };
         assert!(server.piped.ask(&request("initialize", &json!({})))["result"].is_object());
         server
     }
@@ -161,7 +162,7 @@ fn request(method: &str, params: &Value) -> Value {
 
 /// A server of the dialect, and what may not be heard from it.
 pub(crate) struct Context {
-    pub(crate) piped: Piped,
+    pub(crate) piped: StdioServer,
     around: PathBuf,
 }
 
@@ -172,7 +173,12 @@ impl Context {
     }
 
     /// The same; something is done to the server once it has been asked.
-    pub(crate) fn call_while(&mut self, tool: &str, args: &Value, done: impl FnOnce(&Piped)) -> Result<String, String> {
+    pub(crate) fn call_while(
+        &mut self,
+        tool: &str,
+        args: &Value,
+        done: impl FnOnce(&StdioServer),
+    ) -> Result<String, String> {
         let request = request("tools/call", &json!({"name": tool, "arguments": args}));
         self.piped.write(request.to_string().as_bytes());
         done(&self.piped);

@@ -1,4 +1,4 @@
-//! A server that answers as a test wants, and the program as its client.
+//! A server that answers as a test wants, and the program run as its client.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ pub(crate) fn client(data: &Path, args: &[&str], token: Option<&str>) -> (i32, S
 }
 
 /// A server that reads one request a connection, answers with these bytes or not at all, and never hangs up.
-pub(crate) fn answering(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
+pub(crate) fn fake_server(answer: impl Fn(&str) -> Option<String> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -68,17 +68,17 @@ pub(crate) fn http(status: &str, body: &str) -> String {
     )
 }
 
-pub(crate) fn unspoken() -> String {
+pub(crate) fn method_not_found() -> String {
     http("200 OK", r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}"#)
 }
 
 /// Whether a request is one of the standard's greetings, the older or the newer one.
-pub(crate) fn greets(request: &str) -> bool {
+pub(crate) fn is_greeting(request: &str) -> bool {
     request.contains("\"initialize\"") || request.contains("\"server/discover\"")
 }
 
 /// The id of the request, to answer under.
-pub(crate) fn id_of(request: &str) -> u64 {
+pub(crate) fn request_id(request: &str) -> u64 {
     let body = request.rsplit_once('\n').unwrap().1;
     serde_json::from_str::<Value>(body).unwrap()["id"].as_u64().unwrap()
 }

@@ -1,9 +1,11 @@
-//! What the end-to-end tests share: the program, plain clients, fixtures of the contracts, a fake server.
+//! Helpers of the end-to-end tests: the program as a process, plain clients, contract fixtures, a fake server.
 
 pub(crate) mod context_caches;
+pub(crate) mod expected_response;
 pub(crate) mod fake_server;
+#[expect(dead_code, reason = "shared with the tests of mainstay-conformance, which use the rest")]
 pub(crate) mod fixture;
-pub(crate) mod matching;
 pub(crate) mod postgres;
 #[expect(dead_code, reason = "shared with the tests of mainstay-conformance, which use the rest")]
 pub(crate) mod program;
+mod tests;

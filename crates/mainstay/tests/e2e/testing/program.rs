@@ -1,4 +1,4 @@
-//! The program under test, and the plainest clients that can talk to it.
+//! The program under test, and minimal HTTP and stdio clients for it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::PROGRAM;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) fn command(data: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
@@ -39,7 +39,7 @@ pub(crate) fn run(data: &Path, args: &[&str]) -> (i32, String, String) {
 
 /// Waits for something that happens soon, on a slow machine too.
 pub(crate) fn wait_until(happened: impl Fn() -> bool) {
-    let patience = std::time::Instant::now() + PATIENCE;
+    let patience = std::time::Instant::now() + TIMEOUT;
     while !happened() {
         assert!(std::time::Instant::now() < patience, "it did not happen");
         std::thread::sleep(Duration::from_millis(1));
@@ -149,7 +149,7 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream: BufReader::new(stream), address, next_id: 0 }
     }
@@ -238,7 +238,7 @@ impl Http {
         self.next_id += 1;
         let name =
             params.get("name").or_else(|| params.get("uri")).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let body = modern(self.next_id, method, params).to_string();
+        let body = stateless_request(self.next_id, method, params).to_string();
         let mut headers =
             vec![("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", method), ("Mcp-Name", name.as_str())];
         if name.is_empty() {
@@ -255,7 +255,7 @@ impl Http {
 }
 
 /// A request with the metadata the newest protocol wants, from a client that can be asked.
-pub(crate) fn modern(id: u64, method: &str, mut params: Value) -> Value {
+pub(crate) fn stateless_request(id: u64, method: &str, mut params: Value) -> Value {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}},
@@ -274,14 +274,14 @@ pub(crate) fn initialize(id: u64) -> Value {
 }
 
 /// The program on standard input and output.
-pub(crate) struct Piped {
+pub(crate) struct StdioServer {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     _data: TempDir,
 }
 
-impl Piped {
+impl StdioServer {
     pub(crate) fn start() -> Self {
         Self::speaking("mcp")
     }
@@ -337,7 +337,7 @@ impl Piped {
     }
 
     /// Nothing happens in it for so long, whatever it was about to do.
-    pub(crate) fn stand_still(&self, time: Duration) {
+    pub(crate) fn pause(&self, time: Duration) {
         self.signal("-STOP");
         std::thread::sleep(time);
         self.signal("-CONT");
@@ -369,7 +369,7 @@ impl Piped {
     }
 }
 
-impl Drop for Piped {
+impl Drop for StdioServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

