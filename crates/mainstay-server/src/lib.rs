@@ -12,7 +12,7 @@ mod mira;
 mod settings;
 mod stdio;
 
-pub use http::{Access, Bound, Route, View, bind, openapi};
+pub use http::{Access, Bound, Operation, Route, bind, openapi, routes};
 pub use settings::ServerSettings;
 pub use stdio::{Dialect, serve_stdio};
 

@@ -17,9 +17,11 @@ use mainstay_auth::{AuthError, Authenticator, url_origin};
 use mainstay_core::Scope;
 use serde_json::json;
 
-use crate::Route;
 use crate::connection::{Connection, Peer};
 use crate::headers::single;
+
+/// Where the protected resource metadata is (RFC 9728 section 3).
+pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 
 /// How often the token of a connection that stays open is verified again.
 pub(crate) const RECHECK: Duration = Duration::from_secs(5);
@@ -30,7 +32,7 @@ const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "
 /// The metadata URL of RFC 9728, where a client learns how to get a token; none if no token is required.
 fn metadata_url(authenticator: &Authenticator) -> Option<String> {
     let origin = url_origin(authenticator.audience()).unwrap_or_default();
-    authenticator.requires_token().then(|| origin + Route::Metadata.path())
+    authenticator.requires_token().then(|| origin + METADATA_PATH)
 }
 
 /// The value of `WWW-Authenticate` (RFC 6750 section 3). `error` is its `error` parameter and may be empty.

@@ -21,6 +21,8 @@ use crate::ServerSettings;
 use crate::connection::Connection;
 use crate::mcp::{CALLER, Handler, PlainCall, SessionRows, Sessions, Shared};
 
+pub(crate) const PATH: &str = "/mcp";
+
 const SESSION: &str = "mcp-session-id";
 
 pub(crate) struct Endpoint {

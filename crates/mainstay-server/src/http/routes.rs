@@ -1,177 +1,375 @@
-//! The table of routes: where each is, who may use it, and what it ends at.
+//! The route table. A route is one entry of it: router, token check, OpenAPI document and the tests that send requests
+//! to every route follow from the table.
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{any, get, post};
+use axum::routing::{MethodRouter, any, get, post};
 use bytes::Bytes;
 use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
+use serde_json::{Value, json};
 
 use super::api::{self, View};
+use super::route::{Access, FORM, JSON, Operation};
 use super::{auth, consent, docs, health, jsonrpc, mcp, oauth, rpc, ws};
 
-/// Every route there is: the router is built from this list and the tests walk it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Route {
-    Mcp,
-    Rpc,
-    Jsonrpc,
-    Api(View),
-    ApiHealth,
-    OpenApi,
-    Docs,
-    DocsScript,
-    DocsStyle,
-    Consent,
-    ConsentStyle,
-    Ws,
-    Metrics,
-    Health,
-    Metadata,
-    McpMetadata,
-    Token,
-    Revoke,
-    Keys,
-    Issuer,
-}
-
-/// Who may use a route when authentication is on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Token,
-    Everybody,
-}
-
-impl Route {
-    pub const ALL: [Self; 25] = [
-        Self::Mcp,
-        Self::Rpc,
-        Self::Jsonrpc,
-        Self::Api(View::Status),
-        Self::ApiHealth,
-        Self::Api(View::Resources),
-        Self::Api(View::Prompts),
-        Self::Api(View::Capabilities),
-        Self::Api(View::Security),
-        Self::Api(View::Audit),
-        Self::OpenApi,
-        Self::Docs,
-        Self::DocsScript,
-        Self::DocsStyle,
-        Self::Consent,
-        Self::ConsentStyle,
-        Self::Ws,
-        Self::Metrics,
-        Self::Health,
-        Self::Metadata,
-        Self::McpMetadata,
-        Self::Token,
-        Self::Revoke,
-        Self::Keys,
-        Self::Issuer,
-    ];
-
-    pub fn path(self) -> &'static str {
-        match self {
-            Self::Mcp => "/mcp",
-            Self::Rpc => "/rpc",
-            Self::Jsonrpc => "/jsonrpc",
-            Self::Api(view) => view.path(),
-            Self::ApiHealth => "/api/mcp/health",
-            Self::OpenApi => "/openapi.json",
-            Self::Docs => "/docs",
-            Self::DocsScript => "/docs/viewer.js",
-            Self::DocsStyle => "/docs/viewer.css",
-            Self::Consent => "/api/mcp/consent/{id}",
-            Self::ConsentStyle => "/assets/consent.css",
-            Self::Ws => "/ws",
-            Self::Metrics => "/metrics",
-            Self::Health => "/health",
-            Self::Metadata => "/.well-known/oauth-protected-resource",
-            Self::McpMetadata => "/.well-known/oauth-protected-resource/mcp",
-            Self::Token => "/oauth/token",
-            Self::Revoke => "/oauth/revoke",
-            Self::Keys => "/oauth/jwks",
-            Self::Issuer => "/.well-known/oauth-authorization-server",
-        }
-    }
-
-    pub fn access(self) -> Access {
-        match self {
-            // A load balancer has no token, and a client without one has to learn what it needs one for, where to get
-            // it, and to get it: there it proves itself with its secret.
-            Self::Health
-            | Self::ApiHealth
-            | Self::Metadata
-            | Self::McpMetadata
-            | Self::OpenApi
-            | Self::Docs
-            | Self::DocsScript
-            | Self::DocsStyle
-            // A page's looks are no secret.
-            | Self::ConsentStyle
-            | Self::Token
-            | Self::Revoke
-            | Self::Keys
-            | Self::Issuer => Access::Everybody,
-            Self::Mcp | Self::Rpc | Self::Jsonrpc | Self::Api(_) | Self::Consent | Self::Ws | Self::Metrics => {
-                Access::Token
-            }
-        }
-    }
-}
-
-/// What the routes of the main listener end at.
-pub(super) struct Endpoints {
-    pub(super) standard: Arc<mcp::Endpoint>,
+/// The state of all handlers.
+pub(super) struct Services {
+    pub(super) engine: Engine,
+    pub(super) authenticator: Authenticator,
+    pub(super) mcp: Arc<mcp::Endpoint>,
     pub(super) rpc: Arc<rpc::Endpoint>,
     pub(super) jsonrpc: Arc<jsonrpc::Endpoint>,
     pub(super) api: Arc<api::Api>,
-    pub(super) document: Bytes,
-    pub(super) consent: Arc<consent::Consents>,
+    pub(super) consents: Arc<consent::Consents>,
     pub(super) ws: Arc<ws::Endpoint>,
+    pub(super) openapi: Bytes,
 }
 
-/// A request has met the guard; here it meets the token check of its route.
-pub(super) fn routes(engine: &Engine, endpoints: &Endpoints, authenticator: &Authenticator) -> Router {
-    let mut router = Router::new();
-    for route in Route::ALL {
-        let handler = match route {
-            Route::Mcp => any(mcp::serve).with_state(endpoints.standard.clone()),
-            Route::Rpc => any(rpc::serve).with_state(endpoints.rpc.clone()),
-            Route::Jsonrpc => any(jsonrpc::serve).with_state(endpoints.jsonrpc.clone()),
-            Route::ApiHealth => get(api::health).with_state(endpoints.api.clone()),
-            Route::Api(view) => get(api::serve).with_state((endpoints.api.clone(), view)),
-            Route::OpenApi => get(docs::document).with_state(endpoints.document.clone()),
-            Route::Docs => get(docs::page),
-            Route::DocsScript => get(docs::script),
-            Route::DocsStyle => get(docs::style),
-            Route::Consent => get(consent::show).post(consent::decide).with_state(endpoints.consent.clone()),
-            Route::ConsentStyle => get(consent::style),
-            Route::Ws => get(ws::serve).with_state(endpoints.ws.clone()),
-            Route::Metrics => get(health::metrics).with_state(engine.clone()),
-            Route::Health => get(health::health).with_state(engine.clone()),
-            Route::Metadata | Route::McpMetadata => get(auth::metadata).with_state(authenticator.clone()),
-            Route::Token => post(oauth::token).with_state(authenticator.clone()),
-            Route::Revoke => post(oauth::revoke).with_state(authenticator.clone()),
-            Route::Keys => get(oauth::keys).with_state(authenticator.clone()),
-            Route::Issuer => get(oauth::metadata).with_state(authenticator.clone()),
-        };
-        let handler = match route.access() {
-            Access::Token => handler.layer(from_fn_with_state(authenticator.clone(), auth::identify)),
-            Access::Everybody => handler,
-        };
-        let handler =
-            if route == Route::Jsonrpc { handler.layer(from_fn(jsonrpc::unauthorized_in_words)) } else { handler };
-        let handler = if route == Route::Ws { handler.layer(from_fn(ws::with_token)) } else { handler };
-        let handler = if route == Route::Consent {
-            handler.layer(from_fn_with_state(endpoints.consent.clone(), consent::with_sign_in))
-        } else {
-            handler
-        };
-        router = router.route(route.path(), handler);
+type Handler = Box<dyn Fn(&Services) -> MethodRouter>;
+
+/// Wraps a route outside its token check.
+type Middleware = fn(&Services, MethodRouter) -> MethodRouter;
+
+/// An entry of the route table.
+pub struct Route {
+    pub path: &'static str,
+    pub access: Access,
+    pub operations: Vec<Operation>,
+    handler: Handler,
+    outside: Option<Middleware>,
+}
+
+impl Route {
+    /// A route whose requests need a token when authentication is on.
+    fn with_token(
+        path: &'static str,
+        handler: impl Fn(&Services) -> MethodRouter + 'static,
+        operations: impl Into<Vec<Operation>>,
+    ) -> Self {
+        let (operations, handler) = (operations.into(), Box::new(handler));
+        Self { path, access: Access::Token, operations, handler, outside: None }
     }
-    router
+
+    /// A route for clients that cannot have a token yet or never have one: how to get a token, health checks, docs.
+    fn public(path: &'static str, handler: impl Fn(&Services) -> MethodRouter + 'static, operation: Operation) -> Self {
+        Self { access: Access::Public, ..Self::with_token(path, handler, [operation]) }
+    }
+
+    /// Middleware that runs before the token check: it may supply the token, or change the response to a request that
+    /// failed the check.
+    fn outside(self, middleware: Middleware) -> Self {
+        Self { outside: Some(middleware), ..self }
+    }
+}
+
+/// Every route of the main listener.
+pub fn routes() -> Vec<Route> {
+    let mut routes = protocol_routes();
+    routes.extend(agents_routes());
+    routes.extend(operator_routes());
+    routes.extend(oauth_routes());
+    routes
+}
+
+/// The endpoints that speak MCP and its dialects.
+fn protocol_routes() -> Vec<Route> {
+    let too_large = "The message is longer than server.message_bytes.";
+    let not_json = "The message is not application/json.";
+    vec![
+        Route::with_token(
+            mcp::PATH,
+            |services| any(mcp::serve).with_state(services.mcp.clone()),
+            [
+                message("mcp", "Send a message of the Model Context Protocol")
+                    .describe(
+                        "Streamable HTTP in every version from 2024-11-05 to 2026-07-28. The response is JSON or a \
+                         stream of events.",
+                    )
+                    .responds(413, too_large)
+                    .responds(415, not_json),
+                Operation::get("mcp", "Open the event stream of a session")
+                    .describe("Messages that the server sends on its own, in sessions of versions before 2026-07-28.")
+                    .responds_with(200, "text/event-stream", "A stream of events."),
+                Operation::delete("mcp", "End a session")
+                    .describe("Needs the header Mcp-Session-Id.")
+                    .responds(204, "The session has ended."),
+            ],
+        ),
+        Route::with_token(
+            rpc::PATH,
+            |services| any(rpc::serve).with_state(services.rpc.clone()),
+            [message("mira", "Call a tool by JSON-RPC")
+                .describe(
+                    "The method is the tool's name, params are its arguments, the result is its value. A call with \
+                     stream=true can be answered as a stream of events.",
+                )
+                .responds(413, too_large)
+                .responds(415, not_json)],
+        ),
+        Route::with_token(
+            "/jsonrpc",
+            |services| any(jsonrpc::serve).with_state(services.jsonrpc.clone()),
+            [jsonrpc_operation()],
+        )
+        .outside(|_, route| route.layer(from_fn(jsonrpc::unauthorized_in_words))),
+    ]
+}
+
+/// One JSON-RPC message in, one out.
+fn message(tag: &str, summary: &str) -> Operation {
+    Operation::post(tag, summary)
+        .accepts(JSON, "Request", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+        .responds_json(200, "Response", "The response.")
+        .responds(202, "Accepted. A notification has no response.")
+}
+
+fn jsonrpc_operation() -> Operation {
+    let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params, "id": 1});
+    let client = json!({"clientInfo": {"name": "Your Client", "version": "1.0.0"},
+        "capabilities": ["tools", "resources", "prompts"]});
+    let activity = json!({"name": "log_activity",
+        "arguments": {"agent": "backend-api", "activity": "Processing request", "category": "task"}});
+    let prompt = json!({"name": "deploy_system", "arguments": {"environment": "production"}});
+    message("agents", "Coordinate agents by JSON-RPC")
+        .describe(
+            "Methods: initialize, tools/list, tools/call, resources/list, resources/read, prompts/list, \
+             prompts/execute. A call with an Idempotency-Key that was used in the last 24 hours returns the first result.",
+        )
+        .parameters(&["SessionId", "UserId", "RequestId", "IdempotencyKey"])
+        .shows("initialize", "Open a session", &request("initialize", client))
+        .shows("tools/list", "List the tools", &request("tools/list", json!({})))
+        .shows("tools/call", "Call a tool", &request("tools/call", activity))
+        .shows("resources/read", "Read a resource", &request("resources/read", json!({"uri": "db://schema/complete"})))
+        .shows("prompts/execute", "Fill in a prompt", &request("prompts/execute", prompt))
+        .errors(
+            "Response",
+            &[
+                (
+                    400,
+                    "Parse error (-32700), invalid request or message too long (-32600), method not found (-32601), \
+                     invalid params (-32602).",
+                ),
+                (403, "Consent required (-32003) or access denied (-32004)."),
+                (405, "A method other than POST (-32600)."),
+                (415, "The message is not application/json (-32600)."),
+                (429, "Rate limit exceeded (-32002). See Retry-After and X-RateLimit-Limit, -Remaining and -Reset."),
+                (500, "Internal error (-32603) or server error (-32000)."),
+            ],
+        )
+}
+
+/// The REST API of contract 001, its events and the consent pages.
+fn agents_routes() -> Vec<Route> {
+    let status = Operation::get("agents", "Get the status of agents and server")
+        .describe("The first 50 agents by name and the 50 latest activities. The counts include all.");
+    let audit = Operation::get("agents", "List the latest audit rows")
+        .describe("A caller sees its own rows, an administrator all.")
+        .parameters(&["AuditSession", "AuditLimit"]);
+    vec![
+        view(View::Status, "Status", status),
+        view(View::Resources, "Resources", Operation::get("agents", "List the resources")),
+        view(View::Prompts, "Prompts", Operation::get("agents", "List the prompts")),
+        view(View::Capabilities, "Capabilities", Operation::get("agents", "Get protocol version and features")),
+        view(View::Security, "Security", Operation::get("agents", "Get the security settings")),
+        view(View::Audit, "Audit", audit),
+        Route::public(
+            "/api/mcp/health",
+            |services| get(api::health).with_state(services.api.clone()),
+            Operation::get("agents", "Check health")
+                .responds_json(200, "ApiHealth", "The server can serve calls.")
+                .responds_json(503, "ApiHealth", "The store is not available."),
+        ),
+        Route::with_token(
+            "/ws",
+            |services| get(ws::serve).with_state(services.ws.clone()),
+            [Operation::get("agents", "Receive events over a WebSocket")
+                .describe(
+                    "Events tool_executed, prompt_used and resource_updated, each as {id, event, data}. Send \
+                     {\"subscribe\": {\"events\": […], \"tools\": […]}} to receive fewer, {\"resume\": \"ID\"} to \
+                     receive the events after that one. A browser sends its token as the subprotocol `bearer, TOKEN`.",
+                )
+                .parameters(&["LastEventId"])
+                .responds(101, "The WebSocket is open.")
+                .responds(400, "Not a WebSocket handshake, or last_event_id is not a number.")
+                .responds(403, "The token does not have the scope \"read\".")
+                .responds(503, "WebSocket connection limit reached, for all clients or for this one.")],
+        )
+        .outside(|_, route| route.layer(from_fn(ws::with_token))),
+        Route::with_token(
+            "/api/mcp/consent/{id}",
+            |services| get(consent::show).post(consent::decide).with_state(services.consents.clone()),
+            consent_operations(),
+        )
+        .outside(|services, route| route.layer(from_fn_with_state(services.consents.clone(), consent::with_sign_in))),
+        Route::public(
+            "/assets/consent.css",
+            |_| get(consent::style),
+            asset("Style sheet of the consent pages", "text/css"),
+        ),
+    ]
+}
+
+/// A view of the REST API. All of them have the same headers and errors.
+fn view(view: View, schema: &str, operation: Operation) -> Route {
+    let operation =
+        operation.parameters(&["SessionId", "UserId", "RequestId"]).responds_json(200, schema, "Success.").errors(
+            "ApiError",
+            &[
+                (400, "The session does not exist, or a header or parameter is not valid."),
+                (403, "The token does not have the scope \"read\"."),
+                (429, "Too many requests. See Retry-After and X-RateLimit-Limit, -Remaining and -Reset."),
+                (500, "Internal error."),
+            ],
+        );
+    let handler = move |services: &Services| get(api::serve).with_state((services.api.clone(), view));
+    Route::with_token(view.path(), handler, [operation])
+}
+
+fn consent_operations() -> [Operation; 2] {
+    let not_found = (404, "The request does not exist, or you may not see it.");
+    let (rate, store) = ((429, "Too many requests."), (503, "The store is not available."));
+    [
+        Operation::get("agents", "Show a call that waits for consent")
+            .describe("A browser gets a page, or the sign-in page if it needs a token.")
+            .parameters(&["ConsentId"])
+            .responds_with(200, "text/html", "The request, as JSON or as a page.")
+            .responds_json(200, "Consent", "The request, as JSON or as a page.")
+            .errors("ConsentError", &[not_found, rate, store]),
+        Operation::post("agents", "Approve or deny a call")
+            .describe("With authentication this needs the scope \"consent\", and another principal than the caller's.")
+            .parameters(&["ConsentId"])
+            .accepts(JSON, "ConsentDecision", r#"{"decision": "denied", "reason": "not now"}"#)
+            .responds_json(200, "ConsentDecided", "The decision is recorded.")
+            .errors(
+                "ConsentError",
+                &[
+                    (400, "The decision is malformed."),
+                    (403, "You may not decide this request."),
+                    not_found,
+                    (409, "The request is already decided."),
+                    (410, "The request has expired."),
+                    (415, "The decision is not application/json."),
+                    rate,
+                    store,
+                ],
+            )
+            .responds_json(413, "Object", "The decision is too long."),
+    ]
+}
+
+/// Health, metrics and documentation.
+fn operator_routes() -> Vec<Route> {
+    vec![
+        Route::public(
+            "/health",
+            |services| get(health::health).with_state(services.engine.clone()),
+            Operation::get("operation", "Check health")
+                .responds_json(200, "Health", "The server can serve calls.")
+                .responds_json(503, "Health", "The store is not available."),
+        ),
+        Route::with_token(
+            "/metrics",
+            |services| get(health::metrics).with_state(services.engine.clone()),
+            [asset("Metrics for Prometheus", "application/openmetrics-text")
+                .responds(403, "The token does not have the scope \"read\".")],
+        ),
+        Route::public(
+            "/openapi.json",
+            |services| get(docs::document).with_state(services.openapi.clone()),
+            asset("This OpenAPI document", JSON),
+        ),
+        Route::public("/docs", |_| get(docs::page), asset("This document as a page", "text/html")),
+        Route::public("/docs/viewer.js", |_| get(docs::script), asset("Script of the page", "text/javascript")),
+        Route::public("/docs/viewer.css", |_| get(docs::style), asset("Style sheet of the page", "text/css")),
+    ]
+}
+
+/// A `GET` with one kind of response.
+fn asset(summary: &str, media_type: &str) -> Operation {
+    Operation::get("operation", summary).responds_with(200, media_type, "Success.")
+}
+
+/// The authorization server, and where clients learn about it.
+fn oauth_routes() -> Vec<Route> {
+    let errors = [
+        (400, "The request is malformed, or the grant, scope or resource is not valid."),
+        (401, "Client authentication failed."),
+        (413, "The request is too long."),
+        (429, "Too many failed attempts. See Retry-After."),
+        (503, "The authorization server is temporarily unavailable."),
+    ];
+    let not_here = "Another server issues the tokens.";
+    let metadata = || {
+        Operation::get("authorization", "Protected resource metadata")
+            .describe("RFC 9728: which authorization server issues tokens for this server.")
+            .responds_json(200, "Object", "Success.")
+            .responds(404, "No token is required.")
+    };
+    vec![
+        Route::public(
+            auth::METADATA_PATH,
+            |services| get(auth::metadata).with_state(services.authenticator.clone()),
+            metadata(),
+        ),
+        Route::public(
+            "/.well-known/oauth-protected-resource/mcp",
+            |services| get(auth::metadata).with_state(services.authenticator.clone()),
+            metadata(),
+        ),
+        Route::public(
+            oauth::TOKEN_PATH,
+            |services| post(oauth::token).with_state(services.authenticator.clone()),
+            Operation::post("authorization", "Get an access token")
+                .describe("OAuth 2.1. A client authenticates with its secret, in the body or by HTTP Basic.")
+                .accepts(FORM, "TokenRequest", "grant_type=client_credentials")
+                .also_accepts(JSON, "TokenRequest")
+                .responds_json(200, "TokenResponse", "Success.")
+                .errors("OAuthError", &errors)
+                .responds(404, not_here),
+        ),
+        Route::public(
+            oauth::REVOKE_PATH,
+            |services| post(oauth::revoke).with_state(services.authenticator.clone()),
+            Operation::post("authorization", "Revoke a token")
+                .describe("RFC 7009: an access token, or a refresh token with all tokens that came from it.")
+                .accepts(FORM, "RevokeRequest", "token=x")
+                .also_accepts(JSON, "RevokeRequest")
+                .responds(200, "The token is not valid any more. Also the response for an unknown token.")
+                .errors("OAuthError", &errors)
+                .responds(404, not_here),
+        ),
+        Route::public(
+            oauth::KEYS_PATH,
+            |services| get(oauth::keys).with_state(services.authenticator.clone()),
+            Operation::get("authorization", "List the public signing keys")
+                .describe("A JWK set (RFC 7517).")
+                .responds_json(200, "Object", "Success.")
+                .responds(404, not_here),
+        ),
+        Route::public(
+            "/.well-known/oauth-authorization-server",
+            |services| get(oauth::metadata).with_state(services.authenticator.clone()),
+            Operation::get("authorization", "Authorization server metadata")
+                .describe("RFC 8414.")
+                .responds_json(200, "Object", "Success.")
+                .responds(404, not_here),
+        ),
+    ]
+}
+
+/// The router of these routes. Every route that needs a token gets the check here, so that none can leave it out.
+pub(super) fn router(routes: Vec<Route>, services: &Services) -> Router {
+    routes.into_iter().fold(Router::new(), |router, route| {
+        let mut handler = (route.handler)(services);
+        if route.access == Access::Token {
+            handler = handler.layer(from_fn_with_state(services.authenticator.clone(), auth::identify));
+        }
+        if let Some(outside) = route.outside {
+            handler = outside(services, handler);
+        }
+        router.route(route.path, handler)
+    })
 }

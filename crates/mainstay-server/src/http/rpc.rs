@@ -19,6 +19,8 @@ use crate::connection::Connection;
 use crate::headers::single;
 use crate::mira::{Desk, Visit};
 
+pub(crate) const PATH: &str = "/rpc";
+
 /// Pieces of output waiting for a slow reader; after so many the call waits with it.
 const AHEAD: usize = 64;
 

@@ -6,7 +6,7 @@ use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use mainstay_server::{Access, Route};
+use mainstay_server::{Access, routes};
 use serde_json::{Value, json};
 
 use crate::testing::program::{Reply, Server, run, stateless_request};
@@ -14,58 +14,30 @@ use crate::testing::program::{Reply, Server, run, stateless_request};
 const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "https://mainstay.example/mcp";
 
-pub(crate) fn request_route(server: &Server, route: Route, headers: &[(&str, &str)]) -> Reply {
-    let mut http = server.connect();
-    match route {
-        Route::Mcp => {}
-        Route::Rpc => {
-            let mut all = vec![("Content-Type", "application/json")];
-            all.extend(headers);
-            return http.send("POST /rpc", &all, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap();
-        }
-        Route::Jsonrpc => {
-            let mut all = vec![("Content-Type", "application/json")];
-            all.extend(headers);
-            return http.send("POST /jsonrpc", &all, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap();
-        }
-        Route::Token | Route::Revoke => {
-            let mut all = vec![("Content-Type", "application/x-www-form-urlencoded")];
-            all.extend(headers);
-            return http
-                .send(&format!("POST {}", route.path()), &all, b"grant_type=client_credentials&token=x")
-                .unwrap();
-        }
-        Route::Ws => {
-            let mut all = HANDSHAKE.to_vec();
-            all.extend(headers);
-            return http.send("GET /ws", &all, b"").unwrap();
-        }
-        Route::Consent => return http.send("GET /api/mcp/consent/none", headers, b"").unwrap(),
-        Route::Api(_)
-        | Route::ApiHealth
-        | Route::OpenApi
-        | Route::Docs
-        | Route::DocsScript
-        | Route::DocsStyle
-        | Route::ConsentStyle
-        | Route::Metrics
-        | Route::Health
-        | Route::Metadata
-        | Route::McpMetadata
-        | Route::Keys
-        | Route::Issuer => {
-            return http.send(&format!("GET {}", route.path()), headers, b"").unwrap();
-        }
+/// Sends the example request of a route, as the route table has it.
+pub(crate) fn request_route(server: &Server, path: &str, headers: &[(&str, &str)]) -> Reply {
+    let route = routes().into_iter().find(|route| route.path == path).unwrap();
+    let operation = &route.operations[0];
+    let request = format!("{} {}", operation.method, path.replace("{id}", "none"));
+    let (media_type, body) = operation.example.unwrap_or_default();
+    let body = if path == MCP { stateless_request(1, "tools/list", json!({})).to_string() } else { body.to_owned() };
+    let mut all: Vec<_> = operation.example.map(|_| ("Content-Type", media_type)).into_iter().collect();
+    match path {
+        MCP => all.extend(MCP_HEADERS),
+        "/ws" => all.extend(HANDSHAKE),
+        _ => {}
     }
-    let mut all = vec![
-        ("Content-Type", "application/json"),
-        ("Accept", "application/json, text/event-stream"),
-        ("MCP-Protocol-Version", "2026-07-28"),
-        ("Mcp-Method", "tools/list"),
-    ];
     all.extend(headers);
-    http.send("POST /mcp", &all, stateless_request(1, "tools/list", json!({})).to_string().as_bytes()).unwrap()
+    server.connect().send(&request, &all, body.as_bytes()).unwrap()
 }
+
+pub(crate) const MCP: &str = "/mcp";
+
+const MCP_HEADERS: [(&str, &str); 3] = [
+    ("Accept", "application/json, text/event-stream"),
+    ("MCP-Protocol-Version", "2026-07-28"),
+    ("Mcp-Method", "tools/list"),
+];
 
 const HANDSHAKE: [(&str, &str); 4] = [
     ("Connection", "Upgrade"),
@@ -82,39 +54,18 @@ pub(crate) enum AuthMode {
     AnotherIssuers,
 }
 
-/// What a visitor who may come in is answered: some routes have nothing to say to a knock.
-pub(crate) fn expected_status(route: Route, needs: AuthMode) -> u16 {
-    let elsewhere = needs == AuthMode::AnotherIssuers;
-    match route {
-        Route::Ws => 101,
-        Route::Consent => 404,
-        // It does not say which client it is.
-        Route::Token | Route::Revoke => {
-            if elsewhere {
-                404
-            } else {
-                401
-            }
-        }
-        Route::Keys | Route::Issuer if elsewhere => 404,
+/// The status of the example request from a client that may use the route.
+pub(crate) fn expected_status(path: &str, needs: AuthMode) -> u16 {
+    let external = needs == AuthMode::AnotherIssuers;
+    match path {
+        "/ws" => 101,
+        "/api/mcp/consent/{id}" => 404,
+        // The example has no client credentials.
+        "/oauth/token" | "/oauth/revoke" if !external => 401,
+        "/oauth/token" | "/oauth/revoke" | "/oauth/jwks" | "/.well-known/oauth-authorization-server" if external => 404,
         // Nothing is protected.
-        Route::Metadata | Route::McpMetadata if needs == AuthMode::None => 404,
-        Route::Mcp
-        | Route::Rpc
-        | Route::Jsonrpc
-        | Route::Api(_)
-        | Route::ApiHealth
-        | Route::OpenApi
-        | Route::Docs
-        | Route::DocsScript
-        | Route::DocsStyle
-        | Route::ConsentStyle
-        | Route::Metrics
-        | Route::Health
-        | Route::Metadata
-        | Route::McpMetadata
-        | Route::Keys
-        | Route::Issuer => 200,
+        path if path.starts_with("/.well-known/oauth-protected-resource") && needs == AuthMode::None => 404,
+        _ => 200,
     }
 }
 
@@ -125,10 +76,11 @@ fn a_foreign_host_or_origin_is_rejected_on_every_route() {
     let (own, port) = (server.address.to_string(), server.address.port());
     let own_origin = format!("http://{own}");
     let localhost = format!("localhost:{port}");
-    for route in Route::ALL {
+    for route in routes() {
+        let path = route.path;
         for headers in [vec![("Host", own.as_str())], vec![("Host", &localhost), ("Origin", &own_origin)]] {
-            let status = request_route(&server, route, &headers).status;
-            assert_eq!(status, expected_status(route, AuthMode::None), "{route:?} {headers:?}");
+            let status = request_route(&server, path, &headers).status;
+            assert_eq!(status, expected_status(path, AuthMode::None), "{path} {headers:?}");
         }
         let hosts = [
             "evil.example".to_owned(),
@@ -139,7 +91,7 @@ fn a_foreign_host_or_origin_is_rejected_on_every_route() {
             "localhost".to_owned(),
         ];
         for host in &hosts {
-            assert_eq!(request_route(&server, route, &[("Host", host)]).status, 403, "{route:?} Host {host}");
+            assert_eq!(request_route(&server, path, &[("Host", host)]).status, 403, "{path} Host {host}");
         }
         let origins = [
             "null".to_owned(),
@@ -151,19 +103,19 @@ fn a_foreign_host_or_origin_is_rejected_on_every_route() {
         ];
         for origin in &origins {
             assert_eq!(
-                request_route(&server, route, &[("Host", &own), ("Origin", origin)]).status,
+                request_route(&server, path, &[("Host", &own), ("Origin", origin)]).status,
                 403,
-                "{route:?} Origin {origin}"
+                "{path} Origin {origin}"
             );
         }
         assert!(
-            matches!(request_route(&server, route, &[("Host", &own), ("Host", &own)]).status, 400 | 403),
-            "{route:?} two Hosts"
+            matches!(request_route(&server, path, &[("Host", &own), ("Host", &own)]).status, 400 | 403),
+            "{path} two Hosts"
         );
         assert_eq!(
-            request_route(&server, route, &[("Host", &own), ("Origin", &own_origin), ("Origin", &own_origin)]).status,
+            request_route(&server, path, &[("Host", &own), ("Origin", &own_origin), ("Origin", &own_origin)]).status,
             403,
-            "{route:?} two Origins"
+            "{path} two Origins"
         );
     }
 }
@@ -236,36 +188,37 @@ fn every_route_rejects_every_invalid_token_unless_it_is_public() {
         ("another's signature", Some(format!("Bearer {}", stranger.token(&json!({}))))),
     ];
     let own = server.address.to_string();
-    for route in Route::ALL {
+    for route in routes() {
+        let path = route.path;
         for (what, token) in &bad {
             let mut headers = vec![("Host", own.as_str())];
             headers.extend(token.as_deref().map(|token| ("Authorization", token)));
-            let reply = request_route(&server, route, &headers);
-            match route.access() {
+            let reply = request_route(&server, path, &headers);
+            match route.access {
                 Access::Token => {
-                    assert_eq!(reply.status, 401, "{route:?} {what}");
+                    assert_eq!(reply.status, 401, "{path} {what}");
                     let challenge = reply.header("www-authenticate").unwrap();
                     assert!(
                         challenge.contains("https://mainstay.example/.well-known/oauth-protected-resource"),
                         "{challenge}"
                     );
                 }
-                Access::Everybody => {
-                    assert_eq!(reply.status, expected_status(route, AuthMode::AnotherIssuers), "{route:?} {what}")
+                Access::Public => {
+                    assert_eq!(reply.status, expected_status(path, AuthMode::AnotherIssuers), "{path} {what}")
                 }
             }
         }
         let bearer = format!("Bearer {good}");
-        let status = request_route(&server, route, &[("Host", &own), ("Authorization", &bearer)]).status;
-        assert_eq!(status, expected_status(route, AuthMode::AnotherIssuers), "{route:?}");
+        let status = request_route(&server, path, &[("Host", &own), ("Authorization", &bearer)]).status;
+        assert_eq!(status, expected_status(path, AuthMode::AnotherIssuers), "{path}");
     }
     let twice = request_route(
         &server,
-        Route::Mcp,
+        MCP,
         &[("Host", &own), ("Authorization", &format!("Bearer {good}")), ("Authorization", "Bearer x")],
     );
     assert_eq!(twice.status, 401);
-    let metadata = request_route(&server, Route::Metadata, &[("Host", &own)]).message();
+    let metadata = request_route(&server, "/.well-known/oauth-protected-resource", &[("Host", &own)]).message();
     assert_eq!((&metadata["resource"], &metadata["authorization_servers"][0]), (&json!(AUDIENCE), &json!(ISSUER)));
 }
 
@@ -432,7 +385,7 @@ fn an_allowed_origin_can_call_and_read_and_another_cannot() {
     assert_eq!(allowed.header("access-control-allow-headers"), Some("mcp-method"));
     let other = preflight("https://evil.example");
     assert_eq!((other.status, other.header("access-control-allow-origin")), (403, None));
-    let answer = request_route(&server, Route::Mcp, &[("Host", &host), ("Origin", "https://app.example")]);
+    let answer = request_route(&server, MCP, &[("Host", &host), ("Origin", "https://app.example")]);
     assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, Some("https://app.example")));
 }
 
@@ -450,10 +403,10 @@ fn the_extra_listener_has_the_same_host_and_token_checks() {
     let _server = Server::start(data.path(), &["--config", data.path().join("c.toml").to_str().unwrap()]);
     let mut http = crate::testing::program::Http::connect(free);
     let (own, bearer) = (free.to_string(), format!("Bearer {}", issuer.token(&json!({}))));
-    let mut request_route = |path: &str, headers: &[(&str, &str)]| {
+    let mut post = |path: &str, headers: &[(&str, &str)]| {
         http.send(&format!("POST {path}"), headers, br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#).unwrap()
     };
-    let good = request_route("/", &[("Host", &own), ("Authorization", &bearer)]);
+    let good = post("/", &[("Host", &own), ("Authorization", &bearer)]);
     assert_eq!(good.status, 200);
     assert_eq!(good.message()["result"]["tools"][0]["server"]["endpoint"], format!("http://{free}/"));
     for (what, headers, status) in [
@@ -466,13 +419,9 @@ fn the_extra_listener_has_the_same_host_and_token_checks() {
             403,
         ),
     ] {
-        assert_eq!(request_route("/", &headers).status, status, "{what}");
+        assert_eq!(post("/", &headers).status, status, "{what}");
     }
-    assert_eq!(
-        request_route("/mcp", &[("Host", &own), ("Authorization", &bearer)]).status,
-        404,
-        "nothing else is there"
-    );
+    assert_eq!(post("/mcp", &[("Host", &own), ("Authorization", &bearer)]).status, 404, "nothing else is there");
 }
 
 #[test]

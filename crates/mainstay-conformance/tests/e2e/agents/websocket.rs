@@ -190,9 +190,9 @@ fn a_token_is_required_and_the_connection_ends_when_it_expires() {
     assert_eq!(Subscriber::at(&server, &query, &[]).err(), Some(401), "a token in the URL");
     assert_eq!(Subscriber::at(&server, "/ws", &[("Sec-WebSocket-Protocol", "bearer, nonsense")]).err(), Some(401));
     let writer = format!("Bearer {}", token(&json!({"scope": "write"})));
-    let rejected = crate::access::routes::request_route(
+    let refused = crate::access::routes::request_route(
         &server,
-        mainstay_server::Route::Ws,
+        "/ws",
         &[("Host", &server.address.to_string()), ("Authorization", &writer)],
     );
     let challenge = rejected.header("www-authenticate").unwrap_or_default();

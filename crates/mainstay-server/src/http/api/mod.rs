@@ -20,7 +20,7 @@ use crate::connection::Connection;
 
 /// One page of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub(super) enum View {
     Status,
     Resources,
     Prompts,
@@ -30,7 +30,7 @@ pub enum View {
 }
 
 impl View {
-    pub const fn path(self) -> &'static str {
+    pub(super) const fn path(self) -> &'static str {
         match self {
             Self::Status => "/api/mcp/status",
             Self::Resources => "/api/mcp/resources",

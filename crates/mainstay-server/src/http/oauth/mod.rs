@@ -17,10 +17,14 @@ use mainstay_auth::oauth::{
 use mainstay_core::Scope;
 use serde_json::{Value, json};
 
-use super::{Route, body};
+use super::body;
 use crate::connection::Peer;
 
 use request::Parameters;
+
+pub(crate) const TOKEN_PATH: &str = "/oauth/token";
+pub(crate) const REVOKE_PATH: &str = "/oauth/revoke";
+pub(crate) const KEYS_PATH: &str = "/oauth/jwks";
 
 /// The longest request, in bytes.
 const MAX_REQUEST_BYTES: usize = 64 * 1024;
@@ -61,13 +65,13 @@ pub(crate) async fn keys(State(authenticator): State<Authenticator>) -> Response
 /// The authorization server metadata of RFC 8414.
 pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Response {
     let Some(server) = authenticator.authorization_server() else { return no_authorization_server() };
-    let url = |route: Route| format!("{}{}", server.issuer(), route.path());
+    let url = |path: &str| format!("{}{path}", server.issuer());
     let methods = ["client_secret_basic", "client_secret_post"];
     Json(json!({
         "issuer": server.issuer(),
-        "token_endpoint": url(Route::Token),
-        "revocation_endpoint": url(Route::Revoke),
-        "jwks_uri": url(Route::Keys),
+        "token_endpoint": url(TOKEN_PATH),
+        "revocation_endpoint": url(REVOKE_PATH),
+        "jwks_uri": url(KEYS_PATH),
         "grant_types_supported": ["client_credentials", "refresh_token"],
         "response_types_supported": [],
         "token_endpoint_auth_methods_supported": methods,

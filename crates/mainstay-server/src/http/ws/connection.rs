@@ -70,7 +70,7 @@ impl WebSocketConnection {
         let mut ping = interval_at(Instant::now() + PING, PING);
         let mut recheck = interval_at(Instant::now() + RECHECK, RECHECK);
         let mut last_received = Instant::now();
-        let open = self.endpoint.lines.open.clone();
+        let open = self.endpoint.open.streams.clone();
         loop {
             tokio::select! {
                 () = open.cancelled() => return Err(STOPPING),

@@ -16,7 +16,8 @@ use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
 use serde::Deserialize;
 
-use super::{Lines, auth};
+use super::auth;
+use super::open_connections::OpenConnections;
 use crate::connection::Connection;
 
 use connection::WebSocketConnection;
@@ -33,12 +34,17 @@ pub(crate) struct Endpoint {
     engine: Engine,
     authenticator: Authenticator,
     limit: ConnectionLimit,
-    lines: Lines,
+    open: OpenConnections,
 }
 
 impl Endpoint {
-    pub(super) fn new(engine: Engine, authenticator: Authenticator, connections: usize, lines: Lines) -> Arc<Self> {
-        Arc::new(Self { engine, authenticator, limit: ConnectionLimit::new(connections), lines })
+    pub(super) fn new(
+        engine: Engine,
+        authenticator: Authenticator,
+        connections: usize,
+        open: OpenConnections,
+    ) -> Arc<Self> {
+        Arc::new(Self { engine, authenticator, limit: ConnectionLimit::new(connections), open })
     }
 }
 
@@ -87,7 +93,7 @@ pub(crate) async fn serve(
     let token = auth::bearer(&headers).ok().flatten().map(str::to_owned);
     let upgrade = upgrade.protocols([BEARER]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     // Counted as an open connection, so that a stopping server waits until its close frame is sent.
-    let counted = endpoint.lines.all.token();
+    let counted = endpoint.open.tasks.token();
     upgrade.on_upgrade(move |socket| async move {
         let filter = Filter::default();
         WebSocketConnection { socket, listener, filter, token, endpoint }.run().await;

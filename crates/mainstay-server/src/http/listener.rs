@@ -1,0 +1,253 @@
+//! Listening: binding the addresses, accepting connections, serving their requests, and stopping.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::any;
+use futures::future::join_all;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use mainstay_auth::{AuthSettings, Authenticator};
+use mainstay_core::CancellationToken;
+use mainstay_engine::Engine;
+use mainstay_wire::mira::{Place, Transport};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tower::ServiceExt as _;
+
+use super::open_connections::OpenConnections;
+use super::openapi::openapi;
+use super::routes::{Services, router, routes};
+use super::write_timeout::WriteTimeout;
+use super::{api, auth, consent, guard, jsonrpc, mcp, rpc, ws};
+use crate::agents;
+use crate::connection::Peer;
+use crate::mcp::Shared;
+use crate::mira;
+use crate::{About, ServerSettings, StartError};
+
+/// Between the end of the last call and the end of the streams: its response is still being written.
+const RESPONSE_GRACE: Duration = Duration::from_millis(100);
+
+/// How long a stopping server waits for clients to read what was written before.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A connection that has not sent the headers of a request by then is closed.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A server that has its addresses and does not accept connections yet.
+pub struct Bound {
+    main: Listener,
+    mira: Option<Listener>,
+    engine: Engine,
+    connections: usize,
+    open: OpenConnections,
+}
+
+struct Listener {
+    socket: TcpListener,
+    address: SocketAddr,
+    router: Router,
+}
+
+/// Binds the addresses and builds the router. Fails if it would be unsafe to serve: on a public address without
+/// authentication, for one.
+pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
+    let open = OpenConnections::default();
+    let (socket, address) = bind_address(settings.listen, "--listen", settings).await?;
+    let authenticator = Authenticator::new(engine.auth_backend(), settings.auth.as_ref(), address, mcp::PATH)?;
+    let desk = Arc::new(mira::Desk::new(engine.clone())?);
+    let rpc = |endpoint: Option<String>| {
+        let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
+        Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
+    };
+    let shared = Arc::new(Shared::new(engine.clone(), about));
+    let origin = origin(address, settings);
+    let consents = consent::Consents::new(engine.clone(), authenticator.clone(), origin.as_deref());
+    if let Some(origin) = origin {
+        engine.consent().set_origin(origin);
+    }
+    let agents = Arc::new(agents::Desk { engine: engine.clone() });
+    let message_bytes = settings.message_bytes;
+    let services = Services {
+        engine: engine.clone(),
+        mcp: Arc::new(mcp::Endpoint::new(shared, settings, authenticator.clone(), open.streams.clone())),
+        rpc: rpc(endpoint(address, settings)),
+        jsonrpc: Arc::new(jsonrpc::Endpoint { desk: agents.clone(), message_bytes }),
+        api: Arc::new(api::Api {
+            desk: agents,
+            protected: about.protected.clone(),
+            issues_tokens: authenticator.authorization_server().is_some(),
+        }),
+        consents,
+        ws: ws::Endpoint::new(engine.clone(), authenticator.clone(), settings.websockets, open.clone()),
+        openapi: openapi(about.version).to_string().into(),
+        authenticator: authenticator.clone(),
+    };
+    let main = Listener { socket, address, router: guarded(router(routes(), &services), address, settings)? };
+    let mira = match settings.mira_listen {
+        None => None,
+        Some(wanted) => {
+            let (socket, address) = bind_address(wanted, "server.mira_listen", settings).await?;
+            let handler = any(rpc::serve).with_state(rpc(own_endpoint(address)));
+            let router = Router::new().route("/", handler.layer(from_fn_with_state(authenticator, auth::identify)));
+            Some(Listener { socket, address, router: guarded(router, address, settings)? })
+        }
+    };
+    Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, open })
+}
+
+/// Scheme, host and port under which clients reach this server: those of the audience of its tokens, or else of its
+/// address, if that is a single one.
+fn origin(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+    let public = settings.auth.as_ref().and_then(AuthSettings::origin);
+    public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))
+}
+
+/// The URL of `/rpc`.
+fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
+    Some(origin(address, settings)? + rpc::PATH)
+}
+
+/// The URL of the extra listener for mira, if its address is a single one: no setting names another.
+fn own_endpoint(address: SocketAddr) -> Option<String> {
+    (!address.ip().is_unspecified()).then(|| format!("http://{address}/"))
+}
+
+async fn bind_address(
+    wanted: SocketAddr,
+    setting: &'static str,
+    settings: &ServerSettings,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    if settings.auth.is_none() && !wanted.ip().is_loopback() {
+        return Err(StartError::PublicWithoutAuth(wanted));
+    }
+    let refused = |reason| StartError::Listen { address: wanted, setting, reason };
+    let socket = TcpListener::bind(wanted).await.map_err(refused)?;
+    let address = socket.local_addr().map_err(refused)?;
+    Ok((socket, address))
+}
+
+/// Checks the Host and Origin headers of every request before anything else.
+fn guarded(router: Router, address: SocketAddr, settings: &ServerSettings) -> Result<Router, StartError> {
+    let guard = Arc::new(guard::Guard::new(address, settings)?);
+    Ok(router.layer(from_fn(move |request, next| {
+        let guard = guard.clone();
+        async move { guard.check(request, next).await }
+    })))
+}
+
+impl Bound {
+    pub fn address(&self) -> SocketAddr {
+        self.main.address
+    }
+
+    /// The address of the extra listener for the dialect `mira`.
+    pub fn mira_address(&self) -> Option<SocketAddr> {
+        self.mira.as_ref().map(|listener| listener.address)
+    }
+
+    /// Serves until `stop`, then waits for the requests under way.
+    pub async fn serve(self, stop: CancellationToken) {
+        let listeners = std::iter::once(self.main).chain(self.mira);
+        let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &self.open, &stop));
+        join_all(accepting).await;
+        self.open.closing.cancel();
+        self.open.tasks.close();
+        self.engine.drain().await;
+        tokio::time::sleep(RESPONSE_GRACE).await;
+        self.open.streams.cancel();
+        let _ = tokio::time::timeout(CLOSE_TIMEOUT, self.open.tasks.wait()).await;
+    }
+}
+
+impl Listener {
+    /// Accepts connections until `stop`; then the address is released.
+    async fn accept(self, engine: &Engine, connections: usize, open: &OpenConnections, stop: &CancellationToken) {
+        let slots = Arc::new(Semaphore::new(connections.max(1)));
+        loop {
+            // Acquired before accepting: past the limit, connections wait in the kernel's queue.
+            let slot = slots.clone().acquire_owned();
+            let (slot, accepted) = tokio::select! {
+                accepted = async { (slot.await, self.socket.accept().await) } => accepted,
+                () = stop.cancelled() => break,
+            };
+            match accepted {
+                Ok((stream, peer)) => {
+                    let served = self.serve(engine, stream, peer, open.closing.clone());
+                    open.tasks.spawn(async move {
+                        if let Err(error) = served.await {
+                            tracing::debug!(%peer, %error, "connection ended");
+                        }
+                        drop(slot);
+                    });
+                }
+                // Out of file descriptors, or the client is already gone: neither is a reason to stop.
+                Err(error) => {
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Serves one connection until it ends or, once `closing` is cancelled, until the request under way is answered.
+    fn serve(
+        &self,
+        engine: &Engine,
+        stream: TcpStream,
+        peer: SocketAddr,
+        closing: CancellationToken,
+    ) -> impl Future<Output = hyper::Result<()>> + Send + use<> {
+        // Without it (Nagle's algorithm), a small response waits for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        let peer = Peer { address: peer, lane: engine.lane() };
+        let service = self.router.clone().map_request(move |mut request: http::Request<Incoming>| {
+            request.extensions_mut().insert(peer.clone());
+            request.map(axum::body::Body::new)
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT)
+            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), TowerToHyperService::new(service))
+            .with_upgrades();
+        async move {
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                ended = connection.as_mut() => return ended,
+                () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            connection.await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_endpoint_url_is_the_one_clients_use_or_none() {
+        let auth =
+            |audience: &str| AuthSettings::Local(mainstay_auth::LocalAuth { audience: Some(audience.to_owned()) });
+        let public = "https://mainstay.example:8443/mcp";
+        for (address, audience, rpc, own) in [
+            ("127.0.0.1:80", None, Some("http://127.0.0.1:80/rpc"), Some("http://127.0.0.1:80/")),
+            ("[::1]:80", None, Some("http://[::1]:80/rpc"), Some("http://[::1]:80/")),
+            ("0.0.0.0:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
+            ("[::]:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
+            ("0.0.0.0:80", Some("urn:mainstay"), None, None),
+            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80/rpc"), Some("http://10.0.0.1:80/")),
+        ] {
+            let (address, settings) =
+                (address.parse().unwrap(), ServerSettings { auth: audience.map(auth), ..ServerSettings::default() });
+            assert_eq!(endpoint(address, &settings).as_deref(), rpc, "{address} {audience:?}");
+            assert_eq!(own_endpoint(address).as_deref(), own, "{address} {audience:?}");
+        }
+    }
+}
