@@ -393,7 +393,7 @@ fn a_client_can_be_created_with_a_chosen_id_and_secret() {
         "client_secret": "test_secret", "scope": "read write execute"});
     assert_eq!(post(&server, "/oauth/token", &asked).message()["scope"], "read write execute");
     let (code, _, error) = run(data.path(), &["client", "add", "x", "--scope", "root"]);
-    assert!(code != 0 && error.contains("\"root\" is no scope"), "{error}");
+    assert!(code != 0 && error.contains("\"root\" is not a scope"), "{error}");
 }
 
 /// Everything that must not be known is made recognisable, and then looked for in all that is written.
