@@ -27,7 +27,7 @@ mod request_collaboration;
 mod resolve_conflict;
 mod resolve_decision;
 mod resources;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;

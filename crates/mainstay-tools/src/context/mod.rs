@@ -15,7 +15,7 @@ mod parallel;
 mod query;
 mod resolve;
 mod resources;
-mod settings;
+pub(crate) mod settings;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

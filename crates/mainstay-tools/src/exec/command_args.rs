@@ -15,7 +15,6 @@ pub(crate) struct CommandArgs {
     #[serde(default)]
     args: Vec<String>,
     /// Working directory, relative to the workspace.
-    #[serde(default)]
     cwd: Option<String>,
     /// Environment variables. Those that decide which code runs (PATH, LD_*, GIT_* …) are rejected.
     #[serde(default)]
@@ -37,20 +36,16 @@ impl CommandArgs {
 /// A command line is more than a command: who may write one can run everything that the sandbox lets run. Operators can
 /// therefore restrict it.
 fn check_shell_allowed(wanted: bool, setting: Shell, caller: &Caller) -> Result<()> {
-    let allowed = match setting {
-        Shell::Never => false,
-        Shell::Admins => caller.scopes.allows(Scope::Admin),
-        Shell::Everyone => true,
-    };
-    if !wanted || allowed {
-        return Ok(());
-    }
-    Err(Error::denied(match setting {
-        Shell::Never => "The operator does not allow shell: true (exec.shell); give the program and its args.",
-        Shell::Admins | Shell::Everyone => {
-            "shell: true needs the scope admin (exec.shell = \"admins\"); give the program and its args instead."
+    let is_admin = caller.scopes.allows(Scope::Admin);
+    match setting {
+        Shell::Never if wanted => {
+            Err(Error::denied("The operator does not allow shell: true (exec.shell); give the program and its args."))
         }
-    }))
+        Shell::Admins if wanted && !is_admin => Err(Error::denied(
+            "shell: true needs the scope admin (exec.shell = \"admins\"); give the program and its args instead.",
+        )),
+        Shell::Never | Shell::Admins | Shell::Everyone => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::sessions::registry::SessionRegistry;
 use super::sessions::session::ExitState;
 
+/// Signals go to the whole process tree of the session, not only to the program that was started.
 pub(crate) struct Kill(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::sessions::registry::SessionRegistry;
 use super::sessions::session::Session;
 
+/// Shows only the program's name: the arguments may contain secrets.
 pub(crate) struct List(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]

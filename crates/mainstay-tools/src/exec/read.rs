@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::sessions::registry::SessionRegistry;
 use super::sessions::session::ExitState;
 
+/// A cursor is a position in the output, so a caller that lost a reply can read the same output again.
 pub(crate) struct Read(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]

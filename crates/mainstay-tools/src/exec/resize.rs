@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sessions::registry::SessionRegistry;
 
+/// Only for sessions with a terminal; a pipe has no size.
 pub(crate) struct Resize(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]

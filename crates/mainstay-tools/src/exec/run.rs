@@ -11,6 +11,7 @@ use tokio::time::{Instant, interval_at};
 
 use super::command_args::CommandArgs;
 
+/// Everything the command starts ends with it: on exit, timeout, cancellation, and when the server dies.
 pub(crate) struct Run(pub(crate) Sandbox);
 
 #[derive(Deserialize, JsonSchema)]
@@ -22,7 +23,6 @@ pub(crate) struct Args {
     #[schemars(range(min = 1000, max = 600_000))]
     timeout_ms: u64,
     /// Text for its standard input. Default: empty.
-    #[serde(default)]
     stdin: Option<String>,
     /// Also send output as it appears.
     #[serde(default)]
@@ -130,6 +130,7 @@ async fn with_progress<T>(running: impl Future<Output = T>, limit: Duration, con
     }
 }
 
+/// Forwards output to the client while the command runs.
 struct Streaming<'a>(&'a Context);
 
 impl OutputListener for Streaming<'_> {

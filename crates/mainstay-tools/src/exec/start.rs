@@ -12,6 +12,7 @@ use super::command_args::CommandArgs;
 use super::sessions::registry::SessionRegistry;
 use super::sessions::session::{Session, SessionInfo, SessionLimits};
 
+/// Checks the limits before the command is started and again when the session is added, because starting takes a while.
 pub(crate) struct Start {
     pub(crate) sandbox: Sandbox,
     pub(crate) sessions: Arc<SessionRegistry>,
@@ -31,7 +32,6 @@ pub(crate) struct Args {
     #[schemars(range(min = 1, max = 1000))]
     columns: u16,
     /// End the session after this many seconds; at most seven days.
-    #[serde(default)]
     #[schemars(range(min = 1, max = 604_800))]
     lifetime_seconds: Option<u64>,
 }
@@ -62,6 +62,7 @@ impl Tool for Start {
         let owner = context.caller.principal.clone();
         self.sessions.make_room(&owner)?;
         let size = TerminalSize { rows: args.rows, columns: args.columns };
+        // With a shell the command is a whole command line, which may contain secrets.
         let program = if command.shell { "sh".to_owned() } else { command.program.clone() };
         let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;

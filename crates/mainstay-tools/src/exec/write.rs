@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sessions::registry::SessionRegistry;
 
+/// Writes as much as the program takes: a program that does not read must not block the call.
 pub(crate) struct Write(pub(crate) Arc<SessionRegistry>);
 
 #[derive(Deserialize, JsonSchema)]
@@ -42,6 +43,7 @@ impl Tool for Write {
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let session = self.0.find(&args.id, &context.caller.principal)?;
         let written = if args.text.is_empty() { 0 } else { session.write(args.text.as_bytes()).await? };
+        // After a partial write the caller has to send the rest first.
         if args.close && written == args.text.len() {
             session.close_input().await?;
         }

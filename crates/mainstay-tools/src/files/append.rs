@@ -5,7 +5,7 @@ use mainstay_sandbox::{Expect, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::errors::{MAX_WHOLE_FILE, not_found, too_large};
 use super::planning::plan::{LinkHandling, NewState, Plan};
@@ -16,6 +16,7 @@ use super::text::encoding::{self, Encoding};
 /// this many can append to one file at the same time.
 const ATTEMPTS: usize = 100;
 
+/// The content is written to a new file that replaces the old one: a crash leaves the old file or the new one.
 pub(crate) struct Append(pub(crate) FileTools);
 
 /// Adds content at the end of a file.
@@ -25,16 +26,13 @@ pub(crate) struct Change {
     /// File, relative to the workspace.
     path: String,
     /// Text to append exactly as given: no newline is added.
-    #[serde(default)]
     content: Option<String>,
     /// Bytes to append, as base64.
-    #[serde(default)]
     content_base64: Option<String>,
     /// Create the file if it does not exist.
     #[serde(default = "crate::defaults::yes")]
     create: bool,
     /// Append only if the file has this etag.
-    #[serde(default)]
     etag: Option<String>,
 }
 
@@ -51,6 +49,7 @@ impl Change {
                 Err(not_found(&plan.items[at].path))
             };
         }
+        // An earlier change of the same call holds the content in memory: append there.
         if !matches!(plan.items[at].state, NewState::Untouched) {
             let before = plan.content(at)?;
             let etag = etag_of(&before);
@@ -94,8 +93,7 @@ impl Tool for Append {
                       appends to one file are not lost. For files up to 64 MiB.",
         pace: Pace::Instant,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "append", Effect::Writes)
+        ..spec("append", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Output;

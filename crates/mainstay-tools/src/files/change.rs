@@ -5,13 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::plan::Plan;
 use super::planning::report::Report;
 use super::{append, copy, delete, edit, mkdir, move_path, write};
 use crate::progress::check_cancelled;
 
+/// All changes go into one plan, which the sandbox commits as one transaction with a journal.
 pub(crate) struct Change(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -38,6 +39,7 @@ enum Operation {
 }
 
 impl Operation {
+    /// Adds the change to the plan; the arguments are those of the tool with the same name.
     fn plan(self, plan: &mut Plan) -> Result<()> {
         match self {
             Self::Write(change) => change.plan(plan),
@@ -59,8 +61,7 @@ impl Tool for Change {
         pace: Pace::Long,
         dry_run: true,
         weigh: Some(weigh),
-        tags: &["fs"],
-        ..Spec::new("files", "change", Effect::Writes)
+        ..spec("change", Effect::Writes)
     };
     type Args = Args;
     type Output = Report;

@@ -5,13 +5,14 @@ use mainstay_sandbox::{EntryKind, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::destination::{check_free, check_not_into_itself};
 use super::planning::errors::{inside_changed_tree, not_found, with_field};
 use super::planning::plan::{LinkHandling, NewState, Plan, is_within};
 use super::planning::report::Report;
 use super::planning::subtree::summarize_for_copy;
 
+/// A directory is first copied to a staging directory and then renamed, so that no partial copy is ever visible.
 pub(crate) struct Copy(pub(crate) FileTools);
 
 /// Copies a file, or a directory with its contents.
@@ -51,6 +52,7 @@ impl Change {
 
 /// The state of the copy, and the permission bits if it is a file.
 fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, Option<u32>)> {
+    // The call has changed the source before: copy what it will hold.
     if let Some(at) = plan.items.iter().position(|item| item.path == location.display()) {
         return if plan.is_file("from", at)? {
             Ok((plan.copy_of(at)?, plan.mode(at)))
@@ -58,6 +60,7 @@ fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, 
             Err(not_found(location.display()))
         };
     }
+    // What the same call changes inside the directory is not on disk yet, so it cannot be copied.
     if let Ok(directory) = location.open_dir() {
         if let Some(item) = plan.items.iter().find(|item| is_within(&item.path, location.display())) {
             return Err(inside_changed_tree("from", &item.path, location.display()));
@@ -79,8 +82,7 @@ impl Tool for Copy {
                       result.",
         pace: Pace::Long,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "copy", Effect::Writes)
+        ..spec("copy", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Report;

@@ -5,12 +5,13 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::errors::not_found;
 use super::planning::plan::{LinkHandling, NewState, Plan};
 use super::planning::report::Report;
 use super::planning::subtree::check_contains_no_root;
 
+/// There is no trash: what is removed is gone, which is why this tool has the effect `destroys`.
 pub(crate) struct Delete(pub(crate) FileTools);
 
 /// Removes a file, a link or a directory.
@@ -23,7 +24,6 @@ pub(crate) struct Change {
     #[serde(default)]
     recursive: bool,
     /// Remove the file only if it has this etag.
-    #[serde(default)]
     etag: Option<String>,
 }
 
@@ -39,6 +39,7 @@ impl Change {
         } else if self.etag.is_some() {
             return Err(Error::field("etag", format!("{path} is not a regular file and has no etag.")));
         }
+        // Without it a directory that is filled before the commit stays.
         plan.items[at].recursive = self.recursive;
         plan.set_state(at, NewState::Removed)
     }
@@ -68,8 +69,7 @@ impl Tool for Delete {
                       what would be removed.",
         pace: Pace::Long,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "delete", Effect::Destroys)
+        ..spec("delete", Effect::Destroys)
     };
     type Args = ChangeArgs<Change>;
     type Output = Report;

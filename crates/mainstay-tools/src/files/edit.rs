@@ -5,12 +5,13 @@ use mainstay_sandbox::etag_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::errors::not_found;
 use super::planning::plan::{LinkHandling, Plan};
 use super::text::replace::{self, Edit as Replacement};
 
+/// Works on bytes, so a file that is not UTF-8 keeps every byte outside of the replaced text.
 pub(crate) struct Edit(pub(crate) FileTools);
 
 /// Replaces text in a file.
@@ -23,7 +24,6 @@ pub(crate) struct Change {
     #[schemars(length(min = 1, max = 100))]
     edits: Vec<Replacement>,
     /// Edit only if the file has this etag.
-    #[serde(default)]
     etag: Option<String>,
 }
 
@@ -35,6 +35,7 @@ impl Change {
             return Err(not_found(&plan.items[at].path));
         }
         plan.check_etag(at, self.etag.as_deref())?;
+        // The etag of what was read is checked again at commit time: nobody else's change is overwritten.
         let before = plan.content(at)?;
         let etag = etag_of(&before);
         let (after, replaced) = replace::replace(&plan.items[at].path, before, &self.edits)?;
@@ -71,8 +72,7 @@ impl Tool for Edit {
                       change a part of a file.",
         pace: Pace::Instant,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "edit", Effect::Writes)
+        ..spec("edit", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Output;

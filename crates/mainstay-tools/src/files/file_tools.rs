@@ -1,6 +1,6 @@
 //! What every file tool works with, and the one way in which they change files.
 
-use mainstay_core::{Context, Result};
+use mainstay_core::{Context, Effect, Result, Spec};
 use mainstay_sandbox::Workspace;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,6 +17,11 @@ pub(crate) struct FileTools {
     pub(crate) workspace: Workspace,
     /// The most bytes of content one call returns.
     pub(crate) read_bytes: u64,
+}
+
+/// The declaration of a tool of this family, before its title and description.
+pub(crate) const fn spec(verb: &'static str, effect: Effect) -> Spec {
+    Spec { tags: &["fs"], ..Spec::new("files", verb, effect) }
 }
 
 /// The arguments of a tool that makes one change.

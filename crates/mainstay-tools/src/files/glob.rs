@@ -10,11 +10,12 @@ use mainstay_sandbox::{Dir, EntryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::walk::page::{self, CursorKind};
 use super::walk::{Collected, Globs, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
 use crate::progress::{Progress, run_with_progress};
 
+/// Names alone decide: no file is opened, and only `sort: mtime` looks at metadata.
 pub(crate) struct Glob(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -93,8 +94,7 @@ impl Tool for Glob {
         description: "Finds files of the workspace by name with globs, in pages, by path or newest first. Skips ignored \
                       files unless asked for. Use files_grep to find files by content.",
         pace: Pace::Long,
-        tags: &["fs"],
-        ..Spec::new("files", "glob", Effect::Reads)
+        ..spec("glob", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;

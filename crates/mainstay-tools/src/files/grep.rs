@@ -10,9 +10,9 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::search::file_searcher::{FileSearcher, Worker};
-use super::search::results::{FileMatches, LineMatch, SearchResults, Show};
+use super::search::results::{FileMatches, SearchResults, Show};
 use super::walk::page::{self, CursorKind};
 use super::walk::{Globs, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
 use crate::progress::{Progress, run_with_progress};
@@ -24,6 +24,7 @@ const MAX_PATTERN_BYTES: usize = 16 * 1024 * 1024;
 const MAX_LINE_BYTES: usize = 16 * 1024 * 1024;
 const MAX_MULTILINE_FILE_BYTES: usize = 32 * 1024 * 1024;
 
+/// Uses the crates that ripgrep is built from, on files that the sandbox has opened.
 pub(crate) struct Grep(pub(crate) FileTools);
 
 #[derive(Clone, Deserialize, JsonSchema)]
@@ -89,7 +90,7 @@ pub(crate) enum Case {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Matching files, by path.
-    files: Vec<MatchingFile>,
+    files: Vec<FileMatches>,
     /// Number of files searched for this page.
     searched: u64,
     /// How many of them are binary. A binary file is searched up to its first NUL byte.
@@ -109,18 +110,6 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct MatchingFile {
-    /// Path, as other tools take it.
-    path: String,
-    /// Number of matching lines, if `show` is `counts`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    count: Option<u64>,
-    /// Matching lines, if `show` is `lines`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    matches: Vec<LineMatch>,
-}
-
 impl Tool for Grep {
     const SPEC: Spec = Spec {
         title: "Search in files",
@@ -128,8 +117,7 @@ impl Tool for Grep {
                       lines with line numbers, in pages. Skips binary and ignored files. Use it to find where \
                       something is used or defined; use files_glob to find files by name.",
         pace: Pace::Long,
-        tags: &["fs"],
-        ..Spec::new("files", "grep", Effect::Reads)
+        ..spec("grep", Effect::Reads)
     };
     type Args = Args;
     type Output = Told<Output>;
@@ -157,7 +145,7 @@ impl Output {
     }
 }
 
-impl MatchingFile {
+impl FileMatches {
     fn write_text(&self, text: &mut String) {
         let path = &self.path;
         let _ = match self.count {
@@ -188,6 +176,7 @@ fn grep(tools: &FileTools, args: &Args, progress: &Progress) -> Result<Output> {
         resume: args.cursor.as_deref().map(read_cursor).transpose()?,
     };
     let location = tools.workspace.find(&args.path)?;
+    // A path to a file searches that file, even if the project ignores it.
     let (mut results, unread) = if let Ok(file) = location.open_file() {
         let (mut results, stop) = (SearchResults::default(), StopSignal::new(progress));
         let mut worker = search.searcher.worker();
@@ -198,16 +187,12 @@ fn grep(tools: &FileTools, args: &Args, progress: &Progress) -> Result<Output> {
         let walk = Walk { resume, ignored: args.ignored, depth: usize::MAX, limits, progress: progress.clone() };
         walk.run(location.open_dir()?, &search)?.into_parts()
     };
+    // The search of one file does not fail when it is stopped: its result would be incomplete.
     progress.check()?;
     let end = results.truncate(limits, args.show);
     let next_cursor = end.map(|(path, line)| page::encode(CursorKind::Grep, &[&path, line.to_string().as_bytes()]));
     let SearchResults { files, searched, binary, unsearched, .. } = results;
-    let matching = |file: FileMatches| MatchingFile {
-        path: file.shown,
-        count: Some(file.count).filter(|_| args.show == Show::Counts),
-        matches: file.lines,
-    };
-    Ok(Output { files: files.into_iter().map(matching).collect(), searched, binary, unsearched, unread, next_cursor })
+    Ok(Output { files, searched, binary, unsearched, unread, next_cursor })
 }
 
 fn matcher(args: &Args) -> Result<RegexMatcher> {
@@ -220,6 +205,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher> {
         .fixed_strings(args.literal)
         .size_limit(MAX_PATTERN_BYTES)
         .dfa_size_limit(MAX_PATTERN_BYTES);
+    // Lets the engine search for lines and skip the rest, which is much faster.
     if !args.multiline {
         builder.line_terminator(Some(b'\n'));
     }
@@ -313,7 +299,7 @@ mod tests {
 
     /// `path:line:text`, as grep prints it.
     fn lines_of(output: &Output) -> Vec<String> {
-        let lines = |file: &MatchingFile| {
+        let lines = |file: &FileMatches| {
             let path = file.path.clone();
             file.matches.iter().map(move |found| format!("{path}:{}:{}", found.line, found.text)).collect::<Vec<_>>()
         };

@@ -7,11 +7,12 @@ use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::text::excerpt::Excerpt;
 use super::text::line::MAX_LINE_BYTES;
 use crate::progress::blocking;
 
+/// Reads from the start in blocks, with a buffer that does not grow with the file or with its lines.
 pub(crate) struct Head(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,8 +35,7 @@ impl Tool for Head {
         description: "Reads lines of a text file of any size, from the start or from a given line. Use it for large \
                       files, or to see more around a line that files_grep found.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "head", Effect::Reads)
+        ..spec("head", Effect::Reads)
     };
     type Args = Args;
     type Output = Told<Excerpt>;
@@ -53,23 +53,22 @@ impl Tool for Head {
 fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Result<Excerpt> {
     let mut reader = LineReader { from: BufReader::with_capacity(256 * 1024, file.reader(0)), context };
     let mut lines = Excerpt { path: file.display().to_owned(), first_line: Some(args.start), ..Excerpt::default() };
+    // There is no index of lines: those before the first one are read and dropped.
     for _ in 1..args.start {
-        if !reader.line(&mut Vec::new(), 0)?.found {
+        if reader.line(&mut Vec::new(), 0)?.is_none() {
             return Ok(lines);
         }
     }
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
-        let line = reader.line(&mut bytes, MAX_LINE_BYTES + 1)?;
-        if !line.found {
-            return Ok(lines);
-        }
+        // One byte more than is shown tells whether the line is cut.
+        let Some(whole) = reader.line(&mut bytes, MAX_LINE_BYTES + 1)? else { return Ok(lines) };
         if lines.lines >= args.lines || lines.text.len() as u64 >= most_bytes {
             lines.more = true;
             return Ok(lines);
         }
-        lines.add(&bytes, line.whole);
+        lines.add(&bytes, whole);
     }
 }
 
@@ -79,35 +78,28 @@ struct LineReader<'a, R> {
     context: &'a Context,
 }
 
-struct Line {
-    /// There was a line: the file had not ended.
-    found: bool,
-    /// All of its bytes were kept.
-    whole: bool,
-}
-
 impl<R: std::io::Read> LineReader<'_, R> {
-    /// Reads past the next line and keeps at most `most` of its bytes.
-    fn line(&mut self, kept: &mut Vec<u8>, most: usize) -> Result<Line> {
-        let mut line = Line { found: false, whole: true };
+    /// Reads past the next line and keeps at most `most` of its bytes. Returns whether that is the whole line, and
+    /// `None` at the end of the file.
+    fn line(&mut self, kept: &mut Vec<u8>, most: usize) -> Result<Option<bool>> {
+        let mut whole = None;
         loop {
             if self.from.buffer().is_empty() {
                 self.context.check()?;
             }
             let block = self.from.fill_buf().map_err(Error::internal)?;
             if block.is_empty() {
-                return Ok(line);
+                return Ok(whole);
             }
             let end = memchr::memchr(b'\n', block);
             let part = &block[..end.unwrap_or(block.len())];
             let room = part.len().min(most.saturating_sub(kept.len()));
             kept.extend_from_slice(&part[..room]);
-            line.found = true;
-            line.whole &= room == part.len();
+            whole = Some(whole != Some(false) && room == part.len());
             let gone = end.map_or(block.len(), |end| end + 1);
             self.from.consume(gone);
             if end.is_some() {
-                return Ok(line);
+                return Ok(whole);
             }
         }
     }

@@ -9,12 +9,13 @@ use mainstay_sandbox::{Dir, Entry, EntryKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::text::timestamp::modified;
 use super::walk::page::{self, CursorKind};
 use super::walk::{IgnoreRules, PathBuffer};
 use crate::progress::blocking;
 
+/// Reads the whole directory for every page: a directory handle cannot be kept between calls.
 pub(crate) struct List(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -71,8 +72,7 @@ impl Tool for List {
         description: "Lists one directory of the workspace with kind, size and modification time of each entry, in \
                       pages. Skips ignored files unless asked for. Use files_tree for several levels.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "list", Effect::Reads)
+        ..spec("list", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;

@@ -5,11 +5,12 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::errors::conflict;
 use super::planning::plan::{LinkHandling, NewState, Plan, is_within};
 
+/// Idempotent: a directory that exists is a success with `created: false`.
 pub(crate) struct Mkdir(pub(crate) FileTools);
 
 /// Creates a directory with its parents; an existing directory is fine.
@@ -60,8 +61,7 @@ impl Tool for Mkdir {
         pace: Pace::Instant,
         idempotent: true,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "mkdir", Effect::Writes)
+        ..spec("mkdir", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Output;

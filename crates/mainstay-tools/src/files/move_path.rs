@@ -5,13 +5,14 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::destination::{check_free, check_not_into_itself};
 use super::planning::errors::not_found;
 use super::planning::plan::{LinkHandling, Plan};
 use super::planning::report::Report;
 use super::planning::subtree::{check_contains_no_root, summarize};
 
+/// One rename on disk, also for a directory; the content is not touched.
 pub(crate) struct MovePath(pub(crate) FileTools);
 
 /// Moves or renames a file, a link or a directory.
@@ -32,6 +33,7 @@ impl Change {
         let from = plan.item("from", &self.from, LinkHandling::NoFollow)?;
         let path = plan.items[from].path.clone();
         let kind = plan.kind(from).ok_or_else(|| not_found(&path))?;
+        // Compared as resolved paths, because `./x` and `x` are the same.
         let to = plan.locate("to", &self.to)?.display().to_owned();
         if to == path {
             return Err(Error::field("to", format!("{path} cannot be moved onto itself.")));
@@ -65,8 +67,7 @@ impl Tool for MovePath {
                       existing file only with overwrite=true, a directory never.",
         pace: Pace::Long,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "move", Effect::Writes)
+        ..spec("move", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Report;

@@ -10,7 +10,7 @@ use super::diff::apply::{self, MovedHunk};
 use super::diff::line_search::ComparisonBudget;
 use super::diff::patch::FilePatch;
 use super::diff::unified;
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::errors::{conflict, not_found, with_field};
 use super::planning::plan::{LinkHandling, NewState, Plan};
@@ -18,6 +18,7 @@ use super::planning::report::Report;
 use super::{copy, move_path};
 use crate::progress::check_cancelled;
 
+/// Hunks may be offset, but never fuzzy: applying a patch to lines it was not written for corrupts files silently.
 pub(crate) struct Patch(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -26,7 +27,6 @@ pub(crate) struct Args {
     /// remove and rename files.
     patch: String,
     /// Leading path components to remove. Default: the a/ and b/ of git, if present.
-    #[serde(default)]
     #[schemars(range(max = 100))]
     strip: Option<u32>,
     /// Change nothing; return what would change, with a unified diff.
@@ -52,8 +52,7 @@ impl Tool for Patch {
         pace: Pace::Long,
         dry_run: true,
         weigh: Some(weigh),
-        tags: &["fs"],
-        ..Spec::new("files", "patch", Effect::Writes)
+        ..spec("patch", Effect::Writes)
     };
     type Args = Args;
     type Output = Output;
@@ -80,6 +79,7 @@ fn weigh(args: &Value) -> Effect {
     if files.iter().any(|file| file.new.is_none()) { Effect::Destroys } else { Effect::Writes }
 }
 
+/// Planning: a patch of a file becomes the same plan items as the other tools make.
 impl FilePatch {
     fn plan(mut self, plan: &mut Plan, budget: &mut ComparisonBudget) -> Result<Vec<MovedHunk>> {
         match (self.old.take(), self.new.take()) {
@@ -93,6 +93,7 @@ impl FilePatch {
                 }
                 self.change_content(plan, &new, budget)
             }
+            // Without a rename the names are two candidates, such as x.orig and x; the new one is preferred.
             (Some(old), Some(new)) => {
                 let exists = plan.locate("patch", &new)?.metadata()?.is_some();
                 self.change_content(plan, if exists { &new } else { &old }, budget)
@@ -141,6 +142,7 @@ impl FilePatch {
             return Err(not_found(path));
         }
         let now = plan.mode(at).unwrap_or(0o644);
+        // Git knows only whether a file is executable; the other permission bits stay.
         let mode = self.mode.map(|mode| if mode & 0o111 == 0 { now & !0o111 } else { now | 0o111 });
         let changes_mode = mode.is_some_and(|mode| mode != now);
         let mut moved = Vec::new();

@@ -5,11 +5,12 @@ use mainstay_sandbox::{OpenFile, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::text::encoding::{self, Encoding};
 use super::text::timestamp::modified;
 use crate::progress::blocking;
 
+/// The etag is always that of the whole file, also if only a part is returned.
 pub(crate) struct Read(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,8 +58,7 @@ impl Tool for Read {
                       files_head or files_tail for lines. With the etag of an earlier read, an unchanged file is not \
                       sent again.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "read", Effect::Reads)
+        ..spec("read", Effect::Reads)
     };
     type Args = Args;
     type Output = Told<Output>;

@@ -4,11 +4,12 @@ use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::read;
 use super::text::encoding::Encoding;
 use crate::progress::blocking;
 
+/// The limit is for all files together, in the order in which they are given.
 pub(crate) struct ReadMany(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -57,8 +58,7 @@ impl Tool for ReadMany {
         description: "Reads up to 100 files of the workspace in one call. Returns the content of each file, or why it \
                       could not be read.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "read_many", Effect::Reads)
+        ..spec("read_many", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;

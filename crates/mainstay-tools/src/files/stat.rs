@@ -5,11 +5,12 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::planning::errors::not_found;
 use super::text::timestamp::modified;
 use crate::progress::blocking;
 
+/// Opens nothing unless an etag is wanted, so a pipe or a device cannot block it.
 pub(crate) struct Stat(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -45,8 +46,7 @@ impl Tool for Stat {
         description: "Returns the metadata of a path in the workspace: kind, size, modification time, mode, link target \
                       and, if requested, etag. Use it to check whether something exists.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "stat", Effect::Reads)
+        ..spec("stat", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;

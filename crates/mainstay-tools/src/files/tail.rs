@@ -5,7 +5,7 @@ use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::text::excerpt::Excerpt;
 use super::text::line::MAX_LINE_BYTES;
 use crate::progress::blocking;
@@ -16,6 +16,7 @@ const BLOCK_BYTES: u64 = 64 * 1024;
 /// In a larger file the lines before the excerpt are not counted: that would read all of it.
 const MAX_COUNTED_BYTES: u64 = 64 * 1024 * 1024;
 
+/// Reads backwards from the end, so the size of the file does not matter.
 pub(crate) struct Tail(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,8 +34,7 @@ impl Tool for Tail {
         title: "Read last lines",
         description: "Reads the last lines of a text file of any size, such as a log.",
         pace: Pace::Instant,
-        tags: &["fs"],
-        ..Spec::new("files", "tail", Effect::Reads)
+        ..spec("tail", Effect::Reads)
     };
     type Args = Args;
     type Output = Told<Excerpt>;
@@ -52,6 +52,7 @@ impl Tool for Tail {
 fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Excerpt> {
     let end = LastBytes::read(file, wanted, most_bytes, context)?;
     let mut lines = Excerpt { path: file.display().to_owned(), more: end.start > 0, ..Excerpt::default() };
+    // The number of the first line needs all newlines before it.
     if end.start <= MAX_COUNTED_BYTES {
         lines.first_line = Some(1 + newlines_before(file, end.start, context)?);
     }
@@ -89,14 +90,14 @@ impl LastBytes {
             for at in memchr::memrchr_iter(b'\n', searched) {
                 newlines += 1;
                 if newlines == wanted {
-                    let bytes = joined(block[at + 1..].to_vec(), blocks);
-                    return Ok(Self { bytes, start: from + at as u64 + 1, whole: true });
+                    blocks.push(block[at + 1..].to_vec());
+                    return Ok(Self { bytes: join_reversed(blocks), start: from + at as u64 + 1, whole: true });
                 }
             }
             blocks.push(block);
             start = from;
         }
-        let bytes = joined(Vec::new(), blocks);
+        let bytes = join_reversed(blocks);
         Ok(if lowest == 0 { Self { bytes, start: 0, whole: true } } else { Self::from_next_line(bytes, lowest) })
     }
 
@@ -109,12 +110,9 @@ impl LastBytes {
 }
 
 /// Joins the blocks, which were read backwards.
-fn joined(first: Vec<u8>, blocks: Vec<Vec<u8>>) -> Vec<u8> {
-    let mut bytes = first;
-    for block in blocks.into_iter().rev() {
-        bytes.extend(block);
-    }
-    bytes
+fn join_reversed(mut blocks: Vec<Vec<u8>>) -> Vec<u8> {
+    blocks.reverse();
+    blocks.concat()
 }
 
 fn newlines_before(file: &OpenFile, end: u64, context: &Context) -> Result<u64> {

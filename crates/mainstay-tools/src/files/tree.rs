@@ -7,11 +7,12 @@ use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::FileTools;
+use super::file_tools::{FileTools, spec};
 use super::walk::page::{self, CursorKind};
 use super::walk::{Collected, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
 use crate::progress::{Progress, run_with_progress};
 
+/// The entries are collected as paths and drawn afterwards: a page may begin anywhere in the tree.
 pub(crate) struct Tree(pub(crate) FileTools);
 
 #[derive(Deserialize, JsonSchema)]
@@ -59,8 +60,7 @@ impl Tool for Tree {
         description: "Shows several levels of a directory as an indented tree, in pages. Skips ignored files unless \
                       asked for. Use it to get an overview of a project; files_list has sizes and times.",
         pace: Pace::Long,
-        tags: &["fs"],
-        ..Spec::new("files", "tree", Effect::Reads)
+        ..spec("tree", Effect::Reads)
     };
     type Args = Args;
     type Output = Told<Output>;

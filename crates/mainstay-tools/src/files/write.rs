@@ -4,13 +4,14 @@ use mainstay_core::{Context, Effect, Error, Pace, Reason, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::file_tools::{ChangeArgs, FileTools};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::commit::DiffInReply;
 use super::planning::errors::{already_exists, not_found};
 use super::planning::plan::{LinkHandling, NewState, Plan};
 use super::planning::report::ChangeKind;
 use super::text::encoding::{self, Encoding};
 
+/// Refuses to overwrite by default, because a model that does not know the file exists should learn of it.
 pub(crate) struct Write(pub(crate) FileTools);
 
 /// Creates a file or replaces its content.
@@ -20,10 +21,8 @@ pub(crate) struct Change {
     /// File, relative to the workspace, or absolute inside one of its roots.
     path: String,
     /// New content as text. Give this or content_base64.
-    #[serde(default)]
     content: Option<String>,
     /// New content as base64, for bytes that are not text.
-    #[serde(default)]
     content_base64: Option<String>,
     /// Encoding of `content`.
     #[serde(default)]
@@ -35,10 +34,8 @@ pub(crate) struct Change {
     #[serde(default)]
     overwrite: bool,
     /// Replace the file only if it has this etag.
-    #[serde(default)]
     etag: Option<String>,
     /// POSIX permission bits, 0 to 511 (octal 777). Default: those of the existing file.
-    #[serde(default)]
     mode: Option<u32>,
     /// Create missing parent directories.
     #[serde(default = "crate::defaults::yes")]
@@ -52,14 +49,13 @@ impl Change {
             return Err(Error::field("mode", format!("Mode {mode} (octal {mode:o}) is not between 0 and octal 777.")));
         }
         if self.path.ends_with('/') {
-            return Err(Error::field(
-                "path",
-                format!("{} is a directory path; a file path does not end with a slash.", self.path),
-            ));
+            let reason = format!("{} is a directory path; a file path does not end with a slash.", self.path);
+            return Err(Error::field("path", reason));
         }
         let at = plan.item("path", &self.path, LinkHandling::Follow)?;
         let there = plan.is_file("path", at)?;
         plan.check_etag(at, self.etag.as_deref())?;
+        // The right etag proves that the caller knows the content it replaces.
         if there && !self.overwrite && self.etag.is_none() {
             return Err(already_exists(&plan.items[at].path));
         }
@@ -121,8 +117,7 @@ impl Tool for Write {
         pace: Pace::Instant,
         idempotent: true,
         dry_run: true,
-        tags: &["fs"],
-        ..Spec::new("files", "write", Effect::Writes)
+        ..spec("write", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
     type Output = Output;

@@ -4,6 +4,7 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Has no effect at all, so that clients and benchmarks can measure the bare protocol.
 pub(crate) struct Echo;
 
 #[derive(Deserialize, JsonSchema)]

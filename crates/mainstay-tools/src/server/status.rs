@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setup::Setup;
 
+/// What does not change while the server runs is kept from its start.
 pub(crate) struct Status {
     version: &'static str,
     workspace: PathBuf,

@@ -4,6 +4,7 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Uses the server's clock, so that tests and audit entries agree with it.
 pub(crate) struct Time;
 
 #[derive(Deserialize, JsonSchema)]

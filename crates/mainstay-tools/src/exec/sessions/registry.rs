@@ -10,6 +10,7 @@ use mainstay_sandbox::exec::SessionSettings;
 
 use super::session::Session;
 
+/// Ended sessions stay for a while, so that their last output can be read.
 pub(crate) struct SessionRegistry {
     settings: SessionSettings,
     all: Mutex<BTreeMap<String, Arc<Session>>>,
@@ -27,6 +28,7 @@ impl SessionRegistry {
         &self.settings
     }
 
+    /// All sessions, without those that ended too long ago: there is no task that removes them.
     fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Session>>> {
         let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, session| session.ended().is_none() || session.last_used().elapsed() < KEPT_AFTER_END);
@@ -58,11 +60,13 @@ impl SessionRegistry {
         Ok(session)
     }
 
+    /// The sessions of this caller.
     pub(crate) fn owned_by(&self, caller: &Principal) -> Vec<Arc<Session>> {
         self.all().values().filter(|session| session.info.owner == *caller).cloned().collect()
     }
 }
 
+/// No process outlives the server.
 impl Drop for SessionRegistry {
     fn drop(&mut self) {
         for session in self.all.get_mut().unwrap_or_else(PoisonError::into_inner).values() {
@@ -75,6 +79,7 @@ impl Drop for SessionRegistry {
 fn make_room(all: &mut BTreeMap<String, Arc<Session>>, settings: &SessionSettings, owner: &Principal) -> Result<()> {
     loop {
         let own = all.values().filter(|session| session.info.owner == *owner).count();
+        // If the owner's own limit is reached, only an own session may be removed.
         let own_full = own >= settings.per_caller;
         if !own_full && all.len() < settings.total {
             return Ok(());
@@ -84,10 +89,8 @@ fn make_room(all: &mut BTreeMap<String, Arc<Session>>, settings: &SessionSetting
         let Some(id) = ended.min_by_key(|session| session.last_used()).map(|session| session.info.id.clone()) else {
             let (count, whose) =
                 if own_full { (settings.per_caller, "you have") } else { (settings.total, "there are") };
-            return Err(Error::new(
-                Kind::Unavailable,
-                format!("Session limit reached: {whose} {count} running. End one with exec_kill."),
-            ));
+            let message = format!("Session limit reached: {whose} {count} running. End one with exec_kill.");
+            return Err(Error::new(Kind::Unavailable, message));
         };
         all.remove(&id);
     }

@@ -24,6 +24,7 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How a session ends whose task was stopped before the program ended.
 const KILLED: ExitStatus = ExitStatus { code: 137, signal: Some(9) };
 
+/// Shared by the registry, the calls that use it and the task that supervises it.
 pub(crate) struct Session {
     pub(crate) info: SessionInfo,
     stop_handle: StopHandle,
@@ -135,6 +136,7 @@ impl Session {
         let mut changed = self.changed.subscribe();
         let deadline = Instant::now() + wait;
         loop {
+            // Before the state is read, so that output which comes right after it is not missed.
             changed.mark_unchanged();
             let (part, ended) = {
                 let state = self.state();
@@ -155,6 +157,7 @@ impl Session {
             return Err(Error::new(Kind::Conflict, "The session has ended and takes no more input."));
         }
         let deadline = Instant::now() + WRITE_TIMEOUT;
+        // Locked for a terminal, too: two writes at the same time must not mix.
         let mut input = self.input.lock().await;
         let mut written = 0;
         while written < bytes.len() {
@@ -197,6 +200,7 @@ impl Session {
     pub(crate) async fn signal(&self, signal: Signal, wait: Duration) -> Option<ExitStatus> {
         let mut changed = self.changed.subscribe();
         self.stop_handle.signal(signal);
+        // Not ending in time is a result, not an error.
         let _ = timeout(wait, async { while self.ended().is_none() && changed.changed().await.is_ok() {} }).await;
         self.ended()
     }
@@ -228,6 +232,7 @@ async fn supervise(session: EndOnDrop, mut child: Child, limits: SessionLimits) 
     let (output, errors) = (child.output.take(), child.errors.take());
     let status = {
         let run = async {
+            // Output may still come after the program has ended: its children hold the pipe. All of it is read.
             tokio::join!(
                 read_terminal(session, terminal),
                 read_pipe(session, output),
@@ -268,6 +273,7 @@ async fn read_pipe(session: &Session, pipe: Option<pipe::Receiver>) {
 /// comes.
 async fn time_limit(session: &Session, limits: &SessionLimits) {
     let end = limits.lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
+    // Using the session moves the deadline, so it is computed again after every sleep.
     loop {
         let idle = session.last_used().checked_add(limits.idle);
         let Some(next) = end.into_iter().chain(idle).min() else { return std::future::pending().await };

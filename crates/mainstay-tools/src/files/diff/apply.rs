@@ -145,7 +145,11 @@ impl<'a> TargetFile<'a> {
     ) -> Result<(usize, &'t HunkTexts<'t>)> {
         for texts in line_ending_variants {
             let old = self.pattern(&old_lines(hunk, texts), budget)?;
-            match self.search(hunk, &old, budget)? {
+            let placement = match hunk.start {
+                Some(_) => self.nearest(self.expected(hunk), &old, budget)?,
+                None => self.anywhere(hunk, &old, budget)?,
+            };
+            match placement {
                 Placement::At(at) => {
                     self.offset = hunk.start.map_or(self.offset, |start| signed(at) - signed(start) + 1);
                     return Ok((at, texts));
@@ -155,18 +159,11 @@ impl<'a> TargetFile<'a> {
             }
         }
         let old = line_ending_variants.last().map(|texts| old_lines(hunk, texts)).unwrap_or_default();
-        Err(self.does_not_apply(number, hunk, &old, budget))
+        Err(self.does_not_apply(number, hunk, &old, budget)?)
     }
 
     fn pattern(&self, lines: &[&[u8]], budget: &mut ComparisonBudget) -> Result<LinePattern> {
         LinePattern::new(lines.iter().map(|line| self.known.get(line).copied().unwrap_or(0)).collect(), budget)
-    }
-
-    fn search(&self, hunk: &Hunk, old: &LinePattern, budget: &mut ComparisonBudget) -> Result<Placement> {
-        match hunk.start {
-            Some(_) => self.nearest(self.expected(hunk), old, budget),
-            None => self.anywhere(hunk, old, budget),
-        }
     }
 
     /// The line where the hunk is expected, given how far off the one before was. It may be past the end of the file.
@@ -181,6 +178,7 @@ impl<'a> TargetFile<'a> {
             let there = (self.done..=self.lines.len()).contains(&expected);
             return Ok(if there { Placement::At(expected) } else { Placement::NotFound });
         }
+        // The usual case, and no search: the hunk is where it is expected.
         if expected >= self.done && old.is_at(&self.numbers, expected) {
             return Ok(Placement::At(expected));
         }
@@ -203,6 +201,7 @@ impl<'a> TargetFile<'a> {
         if old.len() == 0 {
             return Ok(Placement::At(if hunk.anchor.is_some() { from } else { self.lines.len() }));
         }
+        // After an anchor the first match is meant; without one the match has to be the only one.
         let enough = if hunk.anchor.is_some() { 1 } else { MAX_LISTED };
         let mut places = Vec::new();
         old.each(&self.numbers[from..], budget, |at, matching| {
@@ -229,27 +228,25 @@ impl<'a> TargetFile<'a> {
 
     fn ambiguous(&self, number: usize, hunk: &Hunk, places: &[usize]) -> Error {
         let lines: Vec<String> = places.iter().map(|at| (at + 1).to_string()).collect();
-        Error::field(
-            "patch",
-            format!(
-                "Hunk {number} of {} (line {} of the patch) matches at lines {}; add context lines to make it unique.",
-                self.path,
-                hunk.at,
-                lines.join(", ")
-            ),
-        )
+        let (path, line, lines) = (self.path, hunk.at, lines.join(", "));
+        let reason = format!(
+            "Hunk {number} of {path} (line {line} of the patch) matches at lines {lines}; add context lines to make it \
+             unique."
+        );
+        Error::field("patch", reason)
     }
 
     /// The error for a hunk that applies nowhere: names the closest match and the first line that differs there.
-    fn does_not_apply(&self, number: usize, hunk: &Hunk, old: &[&[u8]], budget: &mut ComparisonBudget) -> Error {
-        let (same, at) = match self.closest(hunk, old, budget) {
-            Ok(closest) => closest,
-            Err(error) => return error,
-        };
-        let anchor = match self.after_anchor(hunk, budget) {
-            Ok(found) => hunk.anchor.as_ref().filter(|_| found.is_none()),
-            Err(error) => return error,
-        };
+    fn does_not_apply(
+        &self,
+        number: usize,
+        hunk: &Hunk,
+        old: &[&[u8]],
+        budget: &mut ComparisonBudget,
+    ) -> Result<Error> {
+        let (same, at) = self.closest(hunk, old, budget)?;
+        let found = self.after_anchor(hunk, budget)?;
+        let anchor = hunk.anchor.as_ref().filter(|_| found.is_none());
         let what = match (anchor, old.get(same), self.lines.get(at + same)) {
             (Some(anchor), ..) => format!("the file has no line {anchor:?}"),
             (None, None, _) => format!("the file has only {} lines", self.lines.len()),
@@ -267,7 +264,7 @@ impl<'a> TargetFile<'a> {
             "Hunk {number} of {} (line {} of the patch) does not apply: {what}. Nothing was changed.",
             self.path, hunk.at
         );
-        Error::field("patch", reason)
+        Ok(Error::field("patch", reason))
     }
 
     /// The longest partial match that is nearest to the expected line: how many lines match, and where.

@@ -17,6 +17,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
         if line.trim_end() == "*** End Patch" {
             return Ok(files);
         } else if let Some(new) = named("*** Add File: ") {
+            // A new file is a hunk without old lines, applied to an empty file.
             let hunk = Hunk { lines: added_lines(reader)?, at, ..Hunk::default() };
             files.push(FilePatch { new, hunks: vec![hunk], ..FilePatch::default() });
         } else if let Some(old) = named("*** Delete File: ") {
@@ -30,6 +31,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
     Err(parse_error(reader.line_number(), "\"*** End Patch\" is missing; the patch may be truncated"))
 }
 
+/// The lines of a new file, each with a `+`.
 fn added_lines(reader: &mut Reader<'_>) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     while let Some(line) = reader.peek_with_ending().filter(|line| !line.starts_with("*** ")) {
@@ -42,6 +44,7 @@ fn added_lines(reader: &mut Reader<'_>) -> Result<Vec<Line>> {
     Ok(lines)
 }
 
+/// The hunks of an existing file, and its new path if it is renamed.
 fn updated_file(reader: &mut Reader<'_>, old: Option<String>) -> Result<FilePatch> {
     let mut file = FilePatch { new: old.clone(), old, ..FilePatch::default() };
     if let Some(path) = reader.peek().and_then(|line| line.strip_prefix("*** Move to: ")) {
@@ -51,6 +54,7 @@ fn updated_file(reader: &mut Reader<'_>, old: Option<String>) -> Result<FilePatc
     }
     while let Some(line) = reader.peek() {
         let at = reader.line_number();
+        // A marker that some models write after the last hunk; the hunk is found without it.
         if line == "*** End of File" {
             reader.advance();
             continue;
@@ -64,6 +68,7 @@ fn updated_file(reader: &mut Reader<'_>, old: Option<String>) -> Result<FilePatc
             reader.advance();
         }
         let lines = reader.lines_until_other(LineCount::default())?;
+        // Otherwise this would loop forever on a line that belongs to nothing.
         if lines.is_empty() && anchor.is_none() && !line.starts_with("@@") {
             return Err(parse_error(at, "every line of a change begins with a space, + or -"));
         }

@@ -16,6 +16,7 @@ impl Reader<'_> {
         let header = self.peek().unwrap_or_default();
         self.advance();
         let body = self.at;
+        // `@@` without numbers, or with a line of the file as an anchor.
         let Some(Ranges { start, old, new }) = parse_ranges(header) else {
             let anchor = header.trim_matches('@').trim();
             let anchor = Some(anchor.to_owned()).filter(|anchor| !anchor.is_empty());
@@ -89,6 +90,7 @@ impl Reader<'_> {
         }
         // `-- ` separates the signature of an e-mail that contains a patch.
         let is_line = |line: &str| line.starts_with([' ', '+', '-']) && line != "-- ";
+        // Another hunk line after the counted ones: the counts are wrong.
         let more = self.peek().is_some_and(is_line) && !self.at_file_header();
         (!more).then_some(lines)
     }

@@ -33,6 +33,7 @@ impl ComparisonBudget {
     pub(crate) fn spend(&mut self, comparisons: usize) -> Result<()> {
         let before = self.left;
         self.left = before.checked_sub(comparisons as u64).ok_or_else(budget_exhausted)?;
+        // Checking the token for every comparison would cost more than the comparisons.
         if before / CANCEL_CHECK_INTERVAL == self.left / CANCEL_CHECK_INTERVAL {
             Ok(())
         } else {

@@ -9,6 +9,7 @@ pub(crate) fn quote_path(prefix: &str, path: &str) -> String {
     }
     let mut out = format!("\"{prefix}");
     for c in path.chars() {
+        // The escapes of git's core.quotePath=false: bytes above ASCII stay as they are.
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             '\n' => out.push_str("\\n"),
@@ -66,6 +67,7 @@ fn unquote(text: &str) -> Option<(String, &str)> {
                 'n' => bytes.push(b'\n'),
                 't' => bytes.push(b'\t'),
                 'r' => bytes.push(b'\r'),
+                // Git writes other bytes as three octal digits.
                 digit @ '0'..='3' => {
                     let octal: String = [digit, rest.next()?.1, rest.next()?.1].iter().collect();
                     bytes.push(u8::from_str_radix(&octal, 8).ok()?);

@@ -98,6 +98,7 @@ impl Diff {
     }
 
     fn push_hunks(&mut self, old: &[u8], new: &[u8]) {
+        // Line numbers count from the start of the file, which is not compared.
         let region = ChangedRegion::of(old, new);
         let before = memchr::memchr_iter(b'\n', &old[..region.start]).count();
         if region.old.len().max(region.new.len()) > MAX_COMPARED_BYTES {
@@ -220,6 +221,7 @@ fn common_end(old: &[u8], new: &[u8]) -> usize {
     if begins_a_line(old) && begins_a_line(new) {
         return same;
     }
+    // The equal bytes begin inside a line: only the lines after it are equal.
     let tail = &old[old.len() - same..];
     memchr::memchr(b'\n', tail).map_or(0, |end| tail.len() - end - 1)
 }

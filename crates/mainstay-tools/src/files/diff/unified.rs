@@ -65,6 +65,7 @@ impl Reader<'_> {
         if self.peek().is_some_and(|line| line.starts_with("diff --git ")) {
             self.git_header(&mut header)?;
         }
+        // Missing for a rename, a change of the mode or an empty file.
         if self.at_file_header() {
             header.sides = Some((self.side(), self.side()));
         }
@@ -117,6 +118,7 @@ impl Reader<'_> {
     }
 }
 
+/// Which file is meant, from whatever the header says.
 impl Header {
     fn file(self, strip: Option<usize>) -> Option<FilePatch> {
         let (old, new) = match (self.sides, self.git_paths) {
@@ -124,6 +126,7 @@ impl Header {
             (None, Some((old, new))) => (Some(old).filter(|_| !self.is_new), Some(new).filter(|_| !self.is_removed)),
             (None, None) => (None, None),
         };
+        // Both sides have to look like git's: a directory may really be called `a`.
         let prefixed = |name: &Option<String>, prefix: &str| name.as_ref().is_none_or(|name| name.starts_with(prefix));
         let git_like = prefixed(&old, "a/") && prefixed(&new, "b/");
         let strip = strip.unwrap_or(usize::from(git_like));
@@ -137,6 +140,7 @@ impl Header {
     }
 }
 
+/// Git has only two modes for files; a link or a submodule cannot be applied.
 fn parse_mode(text: &str, at: usize) -> Result<Option<u32>> {
     match text.trim() {
         "100644" => Ok(Some(0o644)),

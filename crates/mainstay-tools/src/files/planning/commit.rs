@@ -72,17 +72,20 @@ impl Plan {
     /// Makes the changes in one transaction of the sandbox, and completes their descriptions with what was done.
     fn commit(self, mut entries: Vec<Option<ChangedEntry>>) -> Result<Vec<ChangedEntry>> {
         let Self { workspace, cancel, items, memory } = self;
+        // The sandbox creates missing parent directories itself; a step of their own would fail.
         let redundant: Vec<bool> = items.iter().map(|item| is_implied_directory(item, &items)).collect();
         let mut origins = HashMap::new();
         let (mut steps, mut indexes, mut stagings) = (Vec::new(), Vec::new(), Vec::new());
         let (moved_away, rest): (Vec<_>, Vec<_>) =
             items.into_iter().enumerate().partition(|(_, item)| matches!(item.state, NewState::MovedAway));
+        // A move is one step, made from its target; the origin only contributes where it starts.
         for (_, item) in moved_away {
             origins.insert(item.path, item.target);
         }
         for (index, item) in rest {
             check_cancelled(&cancel)?;
             if let NewState::CopiedTree(from, _) = &item.state {
+                // Kept alive until the commit: dropping a staging directory removes it.
                 stagings.push(subtree::copy(from, &item.target, &cancel)?);
             }
             if !redundant[index]
@@ -92,6 +95,7 @@ impl Plan {
                 indexes.push(index);
             }
         }
+        // The last moment at which a cancelled call changes nothing.
         check_cancelled(&cancel)?;
         let done = if steps.is_empty() { Vec::new() } else { workspace.commit(steps)? };
         for (index, done) in indexes.into_iter().zip(done) {

@@ -12,6 +12,7 @@ use crate::files::planning::plan::Plan;
 /// caller wrote it: with a slash at its end it means a directory, which the caller expects to be filled, not replaced.
 pub(crate) fn check_free(plan: &Plan, at: usize, from: &str, to: &str, overwrite: bool) -> Result<()> {
     let path = &plan.items[at].path;
+    // The most likely intention, for the error message.
     let name = from.rsplit('/').next().unwrap_or(from);
     let is_directory =
         || Error::field("to", format!("{path} is a directory; give the full new path, such as {path}/{name}."));

@@ -76,6 +76,7 @@ impl Plan {
         let is_file = old.before.is_some_and(|metadata| metadata.kind == EntryKind::File);
         let file = if is_file { old.target.current()? } else { None };
         let content = file.as_ref().map(|file| file.read_whole(MAX_WHOLE_FILE)).transpose()?;
+        // Larger than what is read whole.
         if matches!(content, Some(None)) {
             diff.omit_file();
             return Ok(());

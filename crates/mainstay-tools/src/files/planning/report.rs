@@ -97,6 +97,7 @@ impl Plan {
             mtime: None,
             holds: None,
         };
+        // A moved file that was changed afterwards counts as moved.
         let put = match (&item.from, &item.before) {
             (Some(_), _) => ChangeKind::Moved,
             (None, Some(_)) => ChangeKind::Overwritten,

@@ -123,18 +123,12 @@ pub(crate) fn copy(from: &Dir, to: &WriteTarget, cancel: &CancellationToken) -> 
     let staging = workspace.staging(to)?;
     // Without known permissions the copy is for its owner alone.
     let metadata = workspace.find(&from.display())?.metadata()?;
-    copy_into(&staging, Path::new(""), from, metadata.map_or(0o700, |metadata| metadata.mode), cancel, 0)?;
+    fill(&staging, Path::new(""), from, metadata.map_or(0o700, |metadata| metadata.mode), cancel, 0)?;
     Ok(staging)
 }
 
-fn copy_into(
-    staging: &Staging,
-    to: &Path,
-    from: &Dir,
-    mode: u32,
-    cancel: &CancellationToken,
-    depth: usize,
-) -> Result<()> {
+/// Creates the directory `to` in the staging directory, and copies the contents of `from` into it.
+fn fill(staging: &Staging, to: &Path, from: &Dir, mode: u32, cancel: &CancellationToken, depth: usize) -> Result<()> {
     let commit = |step| from.workspace().commit(vec![step]).map(drop);
     // The owner may always write: the contents are put into the directory after it is made.
     commit(Step::MakeDirectory { target: staging.path(to).write_target()?, mode: Some(mode & 0o777 | 0o700) })?;
@@ -151,8 +145,9 @@ fn copy_into(
             }
             EntryKind::Directory => {
                 let mode = from.metadata(&entry.name)?.mode;
-                copy_into(staging, &path, &open_child(from, &entry.name, depth)?, mode, cancel, depth + 1)?;
+                fill(staging, &path, &open_child(from, &entry.name, depth)?, mode, cancel, depth + 1)?;
             }
+            // A link may lead anywhere, and a pipe or device has no content to copy.
             EntryKind::Symlink | EntryKind::Other => {}
         }
     }

@@ -60,8 +60,12 @@ impl FileSearcher {
         results.binary += u64::from(sink.binary);
         results.unsearched += u64::from(searched.is_err());
         if sink.count > 0 {
-            let MatchSink { lines, count, .. } = sink;
-            results.add(FileMatches { path: path.to_vec(), shown: file.display().to_owned(), count, lines });
+            results.add(FileMatches {
+                path_bytes: path.to_vec(),
+                path: file.display().to_owned(),
+                count: (self.show == Show::Counts).then_some(sink.count),
+                matches: sink.lines,
+            });
         }
     }
 }
@@ -111,6 +115,7 @@ impl MatchSink<'_> {
     fn add(&mut self, number: u64, bytes: &[u8]) {
         let bytes = without_line_ending(bytes);
         let is_long = bytes.len() > line::MAX_LINE_BYTES;
+        // Where the match is only matters for a line that is too long to be shown.
         let at = if is_long { self.matcher.find(bytes).ok().flatten().map_or(0, |found| found.start()) } else { 0 };
         let displayed = line::display_around(bytes, at);
         let found = LineMatch {
@@ -132,10 +137,12 @@ impl Sink for &mut MatchSink<'_> {
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> std::io::Result<bool> {
         if self.search.show != Show::Lines {
             self.count += 1;
+            // For a list of files the first match is enough.
             return Ok(self.search.show == Show::Counts);
         }
         let number = found.line_number().unwrap_or(0);
         self.skipping = number <= self.after;
+        // Its context belongs to the page before, too.
         if self.skipping {
             self.before.clear();
             return Ok(true);
@@ -160,11 +167,13 @@ impl Sink for &mut MatchSink<'_> {
         Ok(true)
     }
 
+    /// Context lines after a gap do not belong to the match before it.
     fn context_break(&mut self, _searcher: &Searcher) -> std::io::Result<bool> {
         self.before.clear();
         Ok(true)
     }
 
+    /// The engine stops at the first NUL byte; what it found before that stays.
     fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> std::io::Result<bool> {
         self.binary = true;
         Ok(true)

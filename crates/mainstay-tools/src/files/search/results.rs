@@ -46,15 +46,19 @@ impl LineMatch {
 }
 
 /// A file with at least one match.
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct FileMatches {
-    /// The path relative to the start of the search, as bytes.
-    pub(crate) path: Vec<u8>,
-    /// The path as other tools take it.
-    pub(crate) shown: String,
-    pub(crate) count: u64,
-    /// Empty if only files or counts are wanted.
-    pub(crate) lines: Vec<LineMatch>,
+    // Relative to the start of the search, as bytes: what a cursor needs. The path below may be lossy.
+    #[serde(skip)]
+    pub(crate) path_bytes: Vec<u8>,
+    /// Path, as other tools take it.
+    pub(crate) path: String,
+    /// Number of matching lines, if `show` is `counts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) count: Option<u64>,
+    /// Matching lines, if `show` is `lines`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) matches: Vec<LineMatch>,
 }
 
 /// What a search has found, and how many files it has searched.
@@ -72,8 +76,8 @@ pub(crate) struct SearchResults {
 impl SearchResults {
     pub(crate) fn add(&mut self, file: FileMatches) {
         // Where no lines are shown, a page counts files.
-        self.items += file.lines.len().max(1);
-        self.bytes += file.shown.len() + file.lines.iter().map(LineMatch::bytes).sum::<usize>();
+        self.items += file.matches.len().max(1);
+        self.bytes += file.path.len() + file.matches.iter().map(LineMatch::bytes).sum::<usize>();
         self.files.push(file);
     }
 
@@ -81,31 +85,31 @@ impl SearchResults {
     /// stands for the end of the file.
     pub(crate) fn truncate(&mut self, limits: PageLimits, show: Show) -> Option<(Vec<u8>, u64)> {
         if show != Show::Lines {
-            let more = limits.truncate(&mut self.files, |file| file.shown.len());
-            return self.files.last().filter(|_| more).map(|last| (last.path.clone(), 0));
+            let more = limits.truncate(&mut self.files, |file| file.path.len());
+            return self.files.last().filter(|_| more).map(|last| (last.path_bytes.clone(), 0));
         }
         let (mut items, mut bytes) = (0, 0);
         let mut full = None;
         for (at, file) in self.files.iter_mut().enumerate() {
-            bytes += file.shown.len();
+            bytes += file.path.len();
             // At least one match, however large: the cursor of an empty page would lead to the same page again.
             let least = usize::from(items == 0);
             let left = PageLimits {
                 items: limits.items.saturating_sub(items),
                 bytes: limits.bytes.saturating_sub(bytes).max(least),
             };
-            if left.truncate(&mut file.lines, LineMatch::bytes) {
+            if left.truncate(&mut file.matches, LineMatch::bytes) {
                 full = Some(at);
                 break;
             }
-            items += file.lines.len();
-            bytes += file.lines.iter().map(LineMatch::bytes).sum::<usize>();
+            items += file.matches.len();
+            bytes += file.matches.iter().map(LineMatch::bytes).sum::<usize>();
         }
         self.files.truncate(full.map_or(self.files.len(), |at| at + 1));
-        self.files.retain(|file| !file.lines.is_empty());
+        self.files.retain(|file| !file.matches.is_empty());
         full?;
         let last = self.files.last()?;
-        Some((last.path.clone(), last.lines.last()?.line))
+        Some((last.path_bytes.clone(), last.matches.last()?.line))
     }
 }
 
@@ -143,8 +147,8 @@ mod tests {
                 before: Vec::new(),
                 after: Vec::new(),
             };
-            let lines = vec![line(1), line(2)];
-            results.add(FileMatches { path: name.into(), shown: name.repeat(80), count: 2, lines });
+            let matches = vec![line(1), line(2)];
+            results.add(FileMatches { path_bytes: name.into(), path: name.repeat(80), count: None, matches });
         }
         results
     }

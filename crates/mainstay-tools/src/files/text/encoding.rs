@@ -42,6 +42,7 @@ pub(crate) fn content_bytes(content: Option<String>, base64: Option<String>, enc
 }
 
 fn decode_base64(field: &str, text: &str) -> Result<Vec<u8>> {
+    // Base64 is often wrapped to lines.
     let packed: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
     BASE64.decode(packed).map_err(|error| Error::field(field, format!("This is not valid base64: {error}.")))
 }
@@ -59,12 +60,14 @@ pub(crate) fn decode_range(bytes: Vec<u8>, offset: u64, at_end: bool, path: &str
         Err(error) => error,
     };
     let valid = error.utf8_error().valid_up_to();
+    // The first byte continues a character that began before the offset.
     let starts_inside = valid == 0 && offset > 0 && error.as_bytes().first().is_some_and(|byte| byte & 0xc0 == 0x80);
     if starts_inside {
         let reason =
             format!("Offset {offset} of {path} is inside a character; start up to 3 bytes earlier, or use base64.");
         return Err(Error::field("offset", reason));
     }
+    // Without a length the bytes are only incomplete, unless nothing follows them.
     if error.utf8_error().error_len().is_some() || at_end {
         return Err(not_utf8(path, offset + valid as u64));
     }

@@ -65,6 +65,7 @@ fn occurrences(content: &[u8], text: &[u8]) -> Vec<usize> {
     found
 }
 
+/// Replaces every occurrence, from left to right and without overlaps.
 fn replace_all(content: &[u8], edit: &Edit) -> (Vec<u8>, u64) {
     let mut out = Vec::with_capacity(content.len() + edit.new.len());
     let (mut done, mut count) = (0, 0);
@@ -78,6 +79,7 @@ fn replace_all(content: &[u8], edit: &Edit) -> (Vec<u8>, u64) {
     (out, count)
 }
 
+/// The error message for a text that occurs several times.
 fn ambiguous(path: &str, content: &[u8], found: &[usize]) -> String {
     let shown: Vec<String> = found.iter().take(MAX_LISTED).map(|at| line_number(content, *at).to_string()).collect();
     let (count, more) = if found.len() > MAX_LISTED {
@@ -97,6 +99,7 @@ fn line_number(content: &[u8], at: usize) -> usize {
 
 /// The error message for a text that is not in the file, with the most specific hint that applies.
 fn not_found(path: &str, content: &[u8], old: &str) -> String {
+    // From the most likely mistake to the vaguest.
     let hint = line_ending_hint(content, old)
         .or_else(|| whitespace_hint(content, old))
         .or_else(|| closest_line_hint(content, old))
@@ -104,6 +107,7 @@ fn not_found(path: &str, content: &[u8], old: &str) -> String {
     format!("old does not occur in {path}. {hint}")
 }
 
+/// The text with the other line endings, if that is in the file.
 fn line_ending_hint(content: &[u8], old: &str) -> Option<String> {
     let unix = old.replace("\r\n", "\n");
     let (name, other) = if unix == old { ("CRLF", unix.replace('\n', "\r\n")) } else { ("LF", unix) };
@@ -114,6 +118,7 @@ fn line_ending_hint(content: &[u8], old: &str) -> Option<String> {
     ))
 }
 
+/// The lines of the file that have the same words, if only the whitespace differs.
 fn whitespace_hint(content: &[u8], old: &str) -> Option<String> {
     let wanted: Vec<Vec<&[u8]>> = split_lines(old.as_bytes()).map(words).collect();
     let wanted = trim_blank_lines(&wanted);
@@ -139,6 +144,7 @@ fn trim_blank_lines<'a, 'b>(lines: &'a [Vec<&'b [u8]>]) -> &'a [Vec<&'b [u8]>] {
     &lines[first..=last]
 }
 
+/// The line of the file that is most similar to the first line of the text.
 fn closest_line_hint(content: &[u8], old: &str) -> Option<String> {
     let wanted = old.lines().map(str::trim).find(|line| !line.is_empty())?.as_bytes();
     let scored = split_lines(content)

@@ -33,6 +33,7 @@ impl Globs {
 
     /// Whether a path, relative to the start of the walk, is selected.
     pub(crate) fn matches(&self, path: &Path, is_directory: bool) -> bool {
+        // With only `!` globs everything is selected that they do not exclude.
         let verdict = self.set.matched(path, is_directory);
         if self.set.num_whitelists() > 0 { verdict.is_whitelist() } else { !verdict.is_ignore() }
     }

@@ -20,6 +20,7 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// over any `.gitignore`, as in ripgrep.
 #[derive(Debug, Default)]
 pub(crate) struct IgnoreRules {
+    /// Shared by all directories below: most have no rules of their own.
     above: Option<Arc<IgnoreRules>>,
     plain: Option<Gitignore>,
     git: Option<Gitignore>,
@@ -47,6 +48,7 @@ impl IgnoreRules {
         self.with(directory, has)
     }
 
+    /// Adds the rules of a directory; `has` says whether it has a file, to save opening one that is not there.
     fn with(self: &Arc<Self>, directory: &Dir, has: impl Fn(&str) -> bool) -> Arc<Self> {
         let read = |name: &str| if has(name) { parse_rules(directory, name) } else { None };
         let (plain, git) = (read(IGNORE), read(GITIGNORE));
@@ -74,6 +76,7 @@ impl IgnoreRules {
     }
 }
 
+/// The root that a directory lies in, opened as a directory.
 fn root_of(directory: &Dir) -> Option<Dir> {
     let workspace = directory.workspace();
     let primary = workspace.roots().first().is_some_and(|first| Arc::ptr_eq(first, directory.root()));

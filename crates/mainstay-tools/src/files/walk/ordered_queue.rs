@@ -53,13 +53,13 @@ impl<T, C: Collector> OrderedQueue<T, C> {
     }
 
     /// The first waiting task. Waits while other threads may still add tasks; `None` when all is done.
-    pub(crate) fn next(&self) -> Option<Slot<'_, T, C>> {
+    pub(crate) fn next(&self) -> Option<(T, Slot<'_, T, C>)> {
         let mut state = self.state();
         loop {
             if let Some((key, task)) = state.waiting.pop_first() {
                 let stop = Arc::new(AtomicBool::new(false));
                 state.running.insert(key.clone(), stop.clone());
-                return Some(Slot { queue: self, key, task: Some(task), stop, finished: false });
+                return Some((task, Slot { queue: self, key, stop, finished: false }));
             }
             if state.running.is_empty() {
                 return None;
@@ -68,6 +68,7 @@ impl<T, C: Collector> OrderedQueue<T, C> {
         }
     }
 
+    /// How many tasks wait: whether another thread would have something to do.
     pub(crate) fn waiting(&self) -> usize {
         self.state().waiting.len()
     }
@@ -85,6 +86,7 @@ impl<T, C: Collector> OrderedQueue<T, C> {
     /// Takes over what came of a task, and drops what it made superfluous.
     fn finish(&self, key: &Key, tasks: Vec<(Key, T)>, results: Vec<(Key, C)>) {
         let mut state = self.state();
+        // First, so that its own results are not held back by it.
         state.running.remove(key);
         for (key, task) in tasks {
             if !state.is_dropped(&key) {
@@ -99,10 +101,9 @@ impl<T, C: Collector> OrderedQueue<T, C> {
             }
         }
         state.collect_ready();
-        if self
-            .limits
-            .exceeded(state.collected.items() + state.ahead_items, state.collected.bytes() + state.ahead_bytes)
-        {
+        let items = state.collected.items() + state.ahead_items;
+        let bytes = state.collected.bytes() + state.ahead_bytes;
+        if self.limits.exceeded(items, bytes) {
             state.cut_at_limits(self.limits);
         }
         drop(state);
@@ -111,6 +112,7 @@ impl<T, C: Collector> OrderedQueue<T, C> {
 }
 
 impl<T, C: Collector> State<T, C> {
+    /// Whether a key is behind the end of the page.
     fn is_dropped(&self, key: &Key) -> bool {
         self.end.as_ref().is_some_and(|end| key > end)
     }
@@ -145,6 +147,7 @@ impl<T, C: Collector> State<T, C> {
         }
     }
 
+    /// Drops everything after a key, and makes sure that nothing more is added there.
     fn drop_after(&mut self, end: Key) {
         self.waiting.retain(|key, _| *key <= end);
         self.ahead.retain(|key, _| *key <= end);
@@ -161,16 +164,11 @@ impl<T, C: Collector> State<T, C> {
 pub(crate) struct Slot<'a, T, C: Collector> {
     queue: &'a OrderedQueue<T, C>,
     pub(crate) key: Key,
-    task: Option<T>,
     stop: Arc<AtomicBool>,
     finished: bool,
 }
 
 impl<T, C: Collector> Slot<'_, T, C> {
-    pub(crate) fn take_task(&mut self) -> Option<T> {
-        self.task.take()
-    }
-
     /// Set once the result is not needed any more.
     pub(crate) fn stop(&self) -> Arc<AtomicBool> {
         self.stop.clone()
@@ -214,7 +212,7 @@ mod tests {
 
     /// The first task splits into three.
     fn split(queue: &OrderedQueue<char, Vec<u32>>) {
-        let root = queue.next().unwrap();
+        let (_, root) = queue.next().unwrap();
         root.finish(vec![(vec![0], 'a'), (vec![1], 'b'), (vec![2], 'c')], Vec::new());
     }
 
@@ -222,7 +220,7 @@ mod tests {
     fn results_come_in_key_order_whichever_task_finishes_first() {
         let queue = queue(100);
         split(&queue);
-        let (a, b, c) = (queue.next().unwrap(), queue.next().unwrap(), queue.next().unwrap());
+        let [a, b, c] = [(); 3].map(|()| queue.next().unwrap().1);
         for (slot, result) in [(c, 3), (a, 1), (b, 2)] {
             let key = slot.key.clone();
             slot.finish(Vec::new(), vec![(key, vec![result])]);
@@ -235,14 +233,14 @@ mod tests {
     fn tasks_behind_a_full_page_are_dropped_and_stopped() {
         let queue = queue(1);
         split(&queue);
-        let (a, b, c) = (queue.next().unwrap(), queue.next().unwrap(), queue.next().unwrap());
+        let [a, b, c] = [(); 3].map(|()| queue.next().unwrap().1);
         let stopped = c.stop();
         b.finish(vec![(vec![1, 0], 'd')], vec![(vec![1], vec![7, 8])]);
         assert!(stopped.load(Ordering::Relaxed), "two results fill the page, though others may still come before them");
         c.finish(Vec::new(), vec![(vec![2], vec![9])]);
         a.finish(vec![(vec![0, 0], 'e')], Vec::new());
-        let mut before = queue.next().unwrap();
-        assert_eq!(before.take_task(), Some('e'), "it lies before the end");
+        let (task, before) = queue.next().unwrap();
+        assert_eq!(task, 'e', "it lies before the end");
         before.finish(Vec::new(), vec![(vec![0, 0], vec![6])]);
         assert!(queue.next().is_none());
         assert_eq!(queue.into_collected(), [6, 7, 8]);

@@ -34,6 +34,7 @@ pub(crate) fn next_page_hint(next: Option<&str>) -> String {
 /// The parts of a cursor, which must have exactly `count`.
 pub(crate) fn decode(kind: CursorKind, cursor: &str, count: usize) -> Result<Vec<Vec<u8>>> {
     let parts = Some(cursor)
+        // Before decoding: a cursor comes from outside and may have any length.
         .filter(|cursor| cursor.len() <= MAX_CURSOR_BYTES)
         .and_then(|cursor| URL_SAFE_NO_PAD.decode(cursor).ok())
         .and_then(|bytes| {

@@ -8,7 +8,7 @@ use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
 use super::ignore_rules::IgnoreRules;
-use super::ordered_queue::{Key, OrderedQueue, Slot};
+use super::ordered_queue::{Key, OrderedQueue};
 use super::page::PageLimits;
 use super::path_buffer::PathBuffer;
 use super::visitor::{Collector as _, ResumePoint, StopSignal, Unread, Visitor, WalkEntry, WalkOutcome};
@@ -102,19 +102,19 @@ struct TaskOutput<C> {
 }
 
 impl<C> TaskOutput<C> {
-    fn result(key: Key, result: WalkOutcome<C>) -> Self {
-        Self { tasks: Vec::new(), results: vec![(key, result)] }
-    }
-}
-
-impl<C> Default for TaskOutput<C> {
-    fn default() -> Self {
-        Self { tasks: Vec::new(), results: Vec::new() }
+    fn result(key: &Key, result: WalkOutcome<C>) -> Self {
+        Self { tasks: Vec::new(), results: vec![(key.clone(), result)] }
     }
 }
 
 type TaskQueue<V> = OrderedQueue<Task, WalkOutcome<<V as Visitor>::Collector>>;
-type TaskSlot<'a, V> = Slot<'a, Task, WalkOutcome<<V as Visitor>::Collector>>;
+
+/// A task while a thread works on it.
+struct TaskRun<'a, V: Visitor> {
+    key: &'a Key,
+    worker: &'a mut V::Worker,
+    stop: &'a StopSignal,
+}
 
 /// A walk with its visitor.
 struct Traversal<'a, V> {
@@ -128,41 +128,32 @@ impl<V: Visitor> Traversal<'_, V> {
     /// Runs tasks of the queue until all are done.
     fn work(&self, queue: &TaskQueue<V>, mut after_each: impl FnMut()) {
         let mut worker = self.visitor.worker();
-        while let Some(slot) = queue.next() {
+        while let Some((task, slot)) = queue.next() {
             if self.walk.progress.is_cancelled() {
                 queue.abandon();
             } else {
-                self.run_task(slot, &mut worker);
+                let stop = StopSignal { page_full: slot.stop(), progress: self.walk.progress.clone() };
+                let mut run = TaskRun { key: &slot.key, worker: &mut worker, stop: &stop };
+                let output = self.run_task(task, &mut run);
+                slot.finish(output.tasks, output.results);
             }
             after_each();
         }
     }
 
-    fn run_task(&self, mut slot: TaskSlot<'_, V>, worker: &mut V::Worker) {
-        let stop = StopSignal { page_full: slot.stop(), progress: self.walk.progress.clone() };
-        let output = match slot.take_task() {
-            Some(Task::Directory(pending)) => self.enter(pending, &slot.key, worker, &stop),
-            Some(Task::Entries { directory, entries }) => {
-                TaskOutput::result(slot.key.clone(), self.visit_all(&directory, &entries, worker, &stop))
+    fn run_task(&self, task: Task, run: &mut TaskRun<'_, V>) -> TaskOutput<V::Collector> {
+        match task {
+            Task::Entries { directory, entries } => {
+                let outcome = self.visit_all(&directory, &entries, run);
+                TaskOutput::result(run.key, outcome)
             }
-            None => TaskOutput::default(),
-        };
-        slot.finish(output.tasks, output.results);
-    }
-
-    fn enter(
-        &self,
-        pending: PendingDirectory,
-        key: &Key,
-        worker: &mut V::Worker,
-        stop: &StopSignal,
-    ) -> TaskOutput<V::Collector> {
-        match self.list(pending) {
-            Ok(listing) => self.split(listing, key, worker, stop),
-            Err(error) => {
-                let unread = Unread { count: 1, reasons: vec![error.public.into_owned()] };
-                TaskOutput::result(key.clone(), WalkOutcome { unread, ..WalkOutcome::default() })
-            }
+            Task::Directory(pending) => match self.list(pending) {
+                Ok(listing) => self.split(listing, run),
+                Err(error) => {
+                    let unread = Unread { count: 1, reasons: vec![error.public.into_owned()] };
+                    TaskOutput::result(run.key, WalkOutcome { unread, ..WalkOutcome::default() })
+                }
+            },
         }
     }
 
@@ -178,6 +169,7 @@ impl<V: Visitor> Traversal<'_, V> {
         }
         let mut entries = directory.entries()?;
         let rules = if self.walk.ignored { pending.rules } else { pending.rules.extended_by(&directory, &entries) };
+        // `.git` is never ignored by rules, but its contents are of no use to a search.
         entries.retain(|entry| !entry.protected && entry.name != ".git");
         if !rules.is_empty() {
             let mut path = PathBuffer::new(&directory);
@@ -194,15 +186,10 @@ impl<V: Visitor> Traversal<'_, V> {
 
     /// Cuts a listing at its directories: what lies between two of them is visited in batches, and each directory becomes
     /// a task. The keys keep all of it in path order.
-    fn split(
-        &self,
-        listing: Listing,
-        key: &Key,
-        worker: &mut V::Worker,
-        stop: &StopSignal,
-    ) -> TaskOutput<V::Collector> {
+    fn split(&self, listing: Listing, run: &mut TaskRun<'_, V>) -> TaskOutput<V::Collector> {
         let Listing { directory, entries, rules, resume, depth } = listing;
-        let mut output = TaskOutput::default();
+        let key = run.key;
+        let mut output = TaskOutput { tasks: Vec::new(), results: Vec::new() };
         let batch_size = (entries.len() / BATCHES).clamp(MIN_BATCH, MAX_BATCH);
         let mut batch: Vec<Entry> = Vec::new();
         let mut batch_start = 0;
@@ -215,12 +202,13 @@ impl<V: Visitor> Traversal<'_, V> {
             if V::PARALLEL_ENTRIES {
                 output.tasks.push((key, Task::Entries { directory: directory.clone(), entries }));
             } else {
-                output.results.push((key, self.visit_all(&directory, &entries, worker, stop)));
+                output.results.push((key, self.visit_all(&directory, &entries, run)));
             }
         };
         for (at, entry) in (0_u32..).zip(entries) {
             let path_from_root = path.join(&entry.name);
             let found = WalkEntry { directory: &directory, entry: &entry, path_from_root, start: self.start };
+            // A directory before the resume point may still contain entries after it.
             let (on_page, resume) = resume_in(resume.as_ref(), &entry);
             let wanted = on_page && self.visitor.wants(&found);
             let entered = found.is_directory() && depth + 1 < self.walk.depth && self.visitor.enters(&found);
@@ -231,6 +219,7 @@ impl<V: Visitor> Traversal<'_, V> {
                 }
                 batch.push(entry);
             }
+            // What comes before a directory has to be finished before it, to keep the order.
             if entered || (V::PARALLEL_ENTRIES && batch.len() >= batch_size) {
                 end_batch(&mut batch, batch_start, &mut output);
             }
@@ -244,21 +233,16 @@ impl<V: Visitor> Traversal<'_, V> {
         output
     }
 
-    fn visit_all(
-        &self,
-        directory: &Dir,
-        entries: &[Entry],
-        worker: &mut V::Worker,
-        stop: &StopSignal,
-    ) -> WalkOutcome<V::Collector> {
+    /// Visits entries until the page is full or the walk is stopped.
+    fn visit_all(&self, directory: &Dir, entries: &[Entry], run: &mut TaskRun<'_, V>) -> WalkOutcome<V::Collector> {
         let mut outcome = WalkOutcome::default();
         let mut path = PathBuffer::new(directory);
         for entry in entries {
-            if stop.is_set() || self.walk.limits.exceeded(outcome.items(), outcome.bytes()) {
+            if run.stop.is_set() || self.walk.limits.exceeded(outcome.items(), outcome.bytes()) {
                 break;
             }
             let found = WalkEntry { directory, entry, path_from_root: path.join(&entry.name), start: self.start };
-            self.visitor.visit(worker, &found, stop, &mut outcome.collected);
+            self.visitor.visit(run.worker, &found, run.stop, &mut outcome.collected);
         }
         outcome
     }

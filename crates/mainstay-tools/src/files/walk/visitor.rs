@@ -31,13 +31,8 @@ pub(crate) trait Visitor: Sync {
         true
     }
 
-    fn visit(
-        &self,
-        worker: &mut Self::Worker,
-        found: &WalkEntry<'_>,
-        stop: &StopSignal,
-        collected: &mut Self::Collector,
-    );
+    /// Adds what comes of an entry to `all`. Long work asks `stop` from time to time.
+    fn visit(&self, worker: &mut Self::Worker, found: &WalkEntry<'_>, stop: &StopSignal, all: &mut Self::Collector);
 }
 
 /// What visits have collected, in path order. Its size is asked for after every visit, to end a page in time.
