@@ -27,6 +27,7 @@ pub(crate) struct Permit {
     _server: OwnedSemaphorePermit,
 }
 
+/// The limits of the server. Semaphores are fair: calls enter in the order they arrived.
 pub(crate) struct Gate {
     server: Arc<Semaphore>,
     capacity: u32,
@@ -50,6 +51,7 @@ impl Gate {
         }
     }
 
+    /// A share for a new connection.
     pub(crate) fn lane(&self) -> Lane {
         Lane(Arc::new(LaneState {
             running: Arc::new(Semaphore::new(self.per_lane as usize)),
@@ -86,6 +88,7 @@ impl Gate {
 
     /// Rejects new calls and waits for the running ones; returns whether all of them finished within the time.
     pub(crate) async fn drain(&self, limit: Duration) -> bool {
+        // A second drain has nothing left to wait for.
         if self.over.is_cancelled() {
             return false;
         }
@@ -114,6 +117,7 @@ impl LaneState {
     }
 }
 
+/// Waits for a permit; a cancelled call stops waiting.
 async fn acquire(limit: &Arc<Semaphore>, cancel: &CancellationToken) -> Result<OwnedSemaphorePermit> {
     tokio::select! {
         permit = limit.clone().acquire_owned() => permit.map_err(|_| stopping()),

@@ -32,6 +32,7 @@ pub struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
     seconds: Seconds,
+    /// Anything but 0 means that the audit is incomplete.
     audit_gaps: Counter,
     pub(crate) in_flight: Gauge,
     pub(crate) sessions: Gauge,
@@ -74,6 +75,7 @@ impl Metrics {
         self.audit_gaps.inc();
     }
 
+    /// The text that Prometheus scrapes. The uptime is set now; everything else is kept up to date.
     pub(crate) fn render(&self, uptime: Duration) -> Result<String> {
         self.uptime.set(uptime.as_secs_f64());
         let mut text = String::new();

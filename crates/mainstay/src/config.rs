@@ -58,6 +58,7 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
         Some(file) => read(file)?,
         None => Table::new(),
     };
+    // Applied last, because contract 002 gives it precedence over the file and other variables.
     let mut tool_timeout = None;
     for (name, value) in environment {
         if name == TOOL_TIMEOUT {
@@ -80,6 +81,7 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
     Ok(config)
 }
 
+/// Reads the file as a table, so that variables can be merged into it before it is checked.
 fn read(file: &Path) -> anyhow::Result<Table> {
     let text = std::fs::read_to_string(file)
         .with_context(|| format!("cannot read the configuration file {}", file.display()))?;
@@ -94,11 +96,13 @@ fn parse_value(text: &str) -> Value {
     }
 }
 
+/// Parses contract 002's variable; its error has to name the variable and the value.
 fn seconds(text: &str) -> anyhow::Result<u64> {
     let seconds = text.parse().ok().filter(|seconds| *seconds > 0);
     seconds.with_context(|| format!("{TOOL_TIMEOUT} is {text:?}; it must be a whole number of seconds, 1 or more"))
 }
 
+/// Sets a value in nested tables, which are created as needed.
 fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
     match keys {
         [] => bail!("the name is empty"),
@@ -136,6 +140,7 @@ impl Config {
             .with_context(|| format!("cannot open the workspace {}; set --workspace", directory.display()))
     }
 
+    /// The directory of the server's own files. It may not exist yet.
     pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
         let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
         found.context("there is no home directory for the server's data; set HOME, --data-dir or MAINSTAY_DATA_DIR")
@@ -154,6 +159,7 @@ impl Config {
         }
     }
 
+    /// The URL of the store, with its password if it has one. For messages use [`Config::redacted`].
     pub fn store_url(&self) -> anyhow::Result<String> {
         match &self.store {
             Some(url) => Ok(url.clone()),
@@ -171,6 +177,7 @@ impl Config {
     }
 }
 
+/// Masks passwords in the query of a URL, where PostgreSQL accepts them as well.
 fn mask_query(url: &str) -> String {
     let Some((base, query)) = url.split_once('?') else { return url.to_owned() };
     let masked = query.split('&').map(|pair| match pair.split_once('=') {

@@ -27,6 +27,7 @@ pub fn main(args: impl Iterator<Item = OsString>, more: MoreFamilies) -> ExitCod
     let cli = match name.parse(&args) {
         Ok(cli) => cli,
         Err((error, code)) => {
+            // clap prints help to standard output and errors to standard error.
             let _ = error.print();
             return code.into();
         }

@@ -15,6 +15,7 @@ use mainstay_tools::{ResourceWatcher, Setup};
 
 use crate::{Config, MoreFamilies};
 
+/// The version that clients, `--version` and the OpenAPI document are told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Opens the store, and creates the data directory if the store is in it.
@@ -78,6 +79,7 @@ fn empty_workspace(config: &Config) -> anyhow::Result<Workspace> {
 
 /// Builds the engine with all configured tools, and starts the watcher of resources.
 pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
+    // Sessions, watched files and commands need more descriptors than the usual soft limit of 1024.
     mainstay_sandbox::raise_open_files();
     let workspace = if config.serves_caches_only() { empty_workspace(config)? } else { open_workspace(config)? };
     let store = open_store(config).await?;
@@ -100,6 +102,7 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
     };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
     families.extend(more(config));
+    // A name that two families use is an error of the program, so its detail is printed instead of the public message.
     let mut registry = Registry::new(families)
         .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
     registry.disable(&config.disabled_tools)?;
@@ -144,6 +147,7 @@ pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
             }
+            // 130 is what shells report for a process ended by an interrupt.
             if nth > 1 {
                 std::process::exit(130);
             }
@@ -161,6 +165,7 @@ pub(crate) fn spawn_background_tasks(engine: &Engine) {
     tokio::spawn(async move { feed.run_feed().await });
     tokio::spawn(async move {
         let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
+        // The first tick comes at once; starting should not compete with it for the store.
         every.tick().await;
         loop {
             every.tick().await;

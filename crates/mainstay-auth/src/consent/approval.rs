@@ -119,7 +119,7 @@ impl ConsentPolicy {
     /// longer than a call may take, and each principal has few that wait; the others make the call again after the
     /// decision.
     async fn prompt_and_wait(&self, context: &Context, consent: &Consent, wait: &WaitUntil<'_>) -> Result<Prompted> {
-        let Some(_slot) = self.waits.acquire(&context.caller.principal) else { return Ok(Prompted::NotAsked) };
+        let Ok(_permit) = self.waits.acquire(&context.caller.principal) else { return Ok(Prompted::NotAsked) };
         let prompted = async {
             let prompted = self.prompt(context, consent).await?;
             if matches!(prompted, Prompted::Page) {

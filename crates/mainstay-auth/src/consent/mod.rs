@@ -8,7 +8,6 @@ mod approval;
 mod policy;
 mod request;
 mod stored;
-mod wait_limit;
 
 pub use approval::{CONSENT_KEY, ConsentRequest, WaitUntil};
 pub use policy::ConsentPolicy;

@@ -2,21 +2,23 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mainstay_core::{Caller, Clock, Effect, Principal, Scope, ToolInfo, canonical_digest};
+use mainstay_core::{Caller, Clock, Effect, Principal, PrincipalLimit, Scope, ToolInfo, canonical_digest};
 use mainstay_store::{Consent, Store};
 use serde_json::json;
 
 use super::request::{CONSENT_PATH, ConsentError, ConsentView, Decider};
 use super::stored::ConsentStore;
-use super::wait_limit::WaitLimit;
 use crate::ConsentSettings;
+
+/// Calls of one principal that may wait for a person at once. Each holds a slot of the gate that other calls need.
+const MAX_WAITING: usize = 16;
 
 pub struct ConsentPolicy {
     pub(super) settings: ConsentSettings,
     /// A digest of the rules. It is part of what an approval is bound to, so that one given under other rules does not
     /// count under these.
     pub(super) rules_version: String,
-    pub(super) waits: WaitLimit,
+    pub(super) waits: PrincipalLimit,
     pub(super) requests: ConsentStore,
     /// Scheme, host and port under which people reach this server, if it has a listener.
     origin: OnceLock<String>,
@@ -28,7 +30,7 @@ impl ConsentPolicy {
         Self {
             rules_version: canonical_digest(&rules),
             settings,
-            waits: WaitLimit::default(),
+            waits: PrincipalLimit::new(usize::MAX, MAX_WAITING),
             requests: ConsentStore::new(store, clock),
             origin: OnceLock::new(),
         }

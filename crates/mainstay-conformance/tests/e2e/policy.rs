@@ -169,7 +169,7 @@ fn audit_verify_names_a_modified_row() {
     std::fs::write(&file, bytes).unwrap();
     let (code, out, _) = run(data.path(), &["audit", "verify"]);
     assert_eq!(code, 1);
-    assert!(out.contains("row 5 is not what was recorded"), "{out}");
+    assert!(out.contains("row 5 was changed or moved"), "{out}");
 }
 
 #[test]

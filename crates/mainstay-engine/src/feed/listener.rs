@@ -16,6 +16,7 @@ impl Engine {
         self.start_feed(&mut *feed.writer.lock().await).await?;
         let head = self.store().feed().listen(self.clock().now_ms()).await?;
         feed.set_last_listened(head);
+        // From now on the writing task loads pages; it is woken so that the first one does not wait for the next poll.
         feed.listeners.fetch_add(1, Ordering::Relaxed);
         feed.wake.notify_one();
         let mut listener = Listener {
@@ -49,6 +50,7 @@ pub struct Listener {
     engine: Engine,
     newest: watch::Receiver<i64>,
     position: i64,
+    /// A gap that the next update reports: after which number, and up to which.
     missed: Option<(i64, i64)>,
     principal: String,
     sees_all: bool,
@@ -92,6 +94,7 @@ impl Listener {
                     }
                 },
             };
+            // Moved past the whole page before filtering: events of others are skipped, not waited for again.
             self.position = page.last;
             let events: Vec<_> =
                 page.events.iter().filter(|event| event.id > position && self.may_see(event)).cloned().collect();
@@ -101,6 +104,8 @@ impl Listener {
         }
     }
 
+    /// Reads the page after a position from the store. The floor is read after the page: if events expired in between,
+    /// the listener learns of the gap instead of losing them.
     async fn read_stored(&self, position: i64) -> Result<Stored> {
         let feed = self.engine.store().feed();
         let pages = feed.after(position, 1).await?;
@@ -114,6 +119,7 @@ impl Listener {
         }
     }
 
+    /// Whether the event belongs to this listener's principal or to nobody.
     fn may_see(&self, event: &FeedEvent) -> bool {
         self.sees_all || event.of.as_deref().is_none_or(|of| of == self.principal)
     }

@@ -51,6 +51,7 @@ impl Engine {
         }
     }
 
+    /// One round: stores the buffer, tells the store that somebody listens, and loads what is new.
     async fn update_feed(&self) -> Result<()> {
         let feed = self.feed();
         let mut writer = feed.writer.lock().await;
@@ -89,6 +90,7 @@ impl Engine {
         Ok(())
     }
 
+    /// Stores the buffer in pages. What cannot be stored is counted, so that listeners learn of the gap.
     async fn store_events(&self) -> Result<()> {
         let mut events = self.feed().take_buffer();
         while !events.is_empty() {
@@ -129,11 +131,13 @@ impl Engine {
                     }
                 }
             }
+            // Also past a page that could not be parsed: it must not be read again and again.
             feed.recent.lock().until = last;
             feed.newest.send_replace(last);
         }
     }
 
+    /// The feed's state in memory.
     pub(super) fn feed(&self) -> &Arc<Feed> {
         self.events().feed()
     }

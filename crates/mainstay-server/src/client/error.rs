@@ -2,6 +2,8 @@
 
 use mainstay_wire::asking::Fault;
 
+/// Each message names the URL, without secrets, and most of them say what to do. Texts of the server may be part of it, so
+/// whoever prints it has to escape control characters.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
     #[error("{url:?} is not a valid URL ({reason}); write it as http://host:port/path")]
@@ -32,6 +34,7 @@ impl RemoteError {
     }
 }
 
+/// What a person can do about an HTTP status.
 fn advice(status: u16) -> &'static str {
     match status {
         401 | 403 => "Put an access token for it into MAINSTAY_TOKEN, and use the host name that the server expects.",

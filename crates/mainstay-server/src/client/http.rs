@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::address::{is_loopback, without_secrets, without_secrets_in_text};
 use super::error::RemoteError;
 
+/// The header with the session's id, which the server assigns in its first response.
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
@@ -42,6 +43,7 @@ pub(super) struct HttpClient {
     token: Option<HeaderValue>,
     timeout: Duration,
     pub(super) version: Version,
+    /// Set by the first response that names one; later ones cannot change it.
     session: OnceLock<HeaderValue>,
     next_id: AtomicU64,
 }
@@ -125,10 +127,12 @@ impl HttpClient {
         }
     }
 
+    /// An error that says what the server did wrong.
     pub(super) fn violation(&self, what: &str) -> RemoteError {
         RemoteError::Protocol { url: self.shown.clone(), what: what.to_owned() }
     }
 
+    /// The URL without secrets.
     pub(super) fn shown(&self) -> &str {
         &self.shown
     }
@@ -144,6 +148,7 @@ impl HttpClient {
         tokio::time::timeout(limit, work).await.unwrap_or_else(late)
     }
 
+    /// A request in the agreed version. The stateless one repeats the method and the tool's name in headers.
     fn build(&self, id: u64, method: &str, params: &Value) -> RequestBuilder {
         let Version::Stateless(version) = self.version else {
             return self.post(asking::request(id, method, params));
@@ -168,6 +173,7 @@ impl HttpClient {
             .body(body)
     }
 
+    /// Adds token, version and session.
     fn with_headers(&self, mut request: RequestBuilder) -> RequestBuilder {
         if let Some(token) = &self.token {
             request = request.header(AUTHORIZATION, token);
@@ -183,6 +189,7 @@ impl HttpClient {
         }
     }
 
+    /// Reads a response up to the first answer to the request, within the size limit.
     async fn read(&self, mut response: Response, pending: &mut PendingResponse<'_>) -> Result<(), RemoteError> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let streamed = kind.starts_with("text/event-stream");
@@ -204,6 +211,7 @@ impl HttpClient {
         Ok(())
     }
 
+    /// A request that got no response.
     fn failed(&self, error: &reqwest::Error) -> RemoteError {
         let url = self.shown.clone();
         if error.is_timeout() {

@@ -34,6 +34,7 @@ pub struct RemoteServer {
     protocol: Protocol,
 }
 
+/// What the server speaks.
 enum Protocol {
     Standard,
     Mira,
@@ -97,6 +98,7 @@ impl RemoteServer {
         self.http.within(LIST_TIMES, self.pages()).await
     }
 
+    /// Reads pages until there is no next cursor. A cursor that comes back would be an endless list.
     async fn pages(&self) -> Result<Vec<RemoteTool>, RemoteError> {
         let (mut tools, mut params, mut cursors, mut bytes) = (Vec::new(), json!({}), HashSet::new(), 0);
         loop {
@@ -119,6 +121,7 @@ impl RemoteServer {
         }
     }
 
+    /// The standard spells the member `nextCursor`, the dialect `mira` spells it `next_cursor`.
     fn next_cursor(&self, page: &Value) -> Result<Option<String>, RemoteError> {
         let spellings = ["nextCursor", "next_cursor"].into_iter().filter_map(|member| page.get(member));
         match spellings.into_iter().find(|cursor| !cursor.is_null()) {
@@ -133,6 +136,7 @@ impl RemoteServer {
         self.http.shown()
     }
 
+    /// Reads an entry of the list. Only the name is required: servers differ in the rest.
     fn read_tool(&self, entry: &Value) -> Result<RemoteTool, RemoteError> {
         let text = |member: &str| entry.get(member).and_then(Value::as_str);
         let schema = entry.get("inputSchema").or_else(|| entry.get("input_schema"));

@@ -25,6 +25,7 @@ pub(crate) const PATH: &str = "/mcp";
 
 const SESSION: &str = "mcp-session-id";
 
+/// The endpoint's parts: the SDK's service, and what the fast path and the ending of sessions need.
 pub(crate) struct Endpoint {
     shared: Arc<Shared>,
     service: StreamableHttpService<Handler, Sessions>,
@@ -47,6 +48,7 @@ impl Endpoint {
             // Host and Origin are checked for every route alike, before this one is reached.
             .disable_allowed_hosts()
             .disable_allowed_origins()
+            // A reply without notifications before it is plain JSON instead of a stream of one event.
             .with_json_response(true)
             .with_max_request_body_bytes(settings.message_bytes)
             .with_cancellation_token(open);
@@ -63,6 +65,7 @@ impl Endpoint {
         auth::while_token_is_valid(&self.authenticator, token, response)
     }
 
+    /// Checks a request and hands it to the fast path or to the SDK.
     async fn serve(&self, request: Request) -> Response {
         let (parts, body) = request.into_parts();
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
@@ -71,6 +74,7 @@ impl Endpoint {
         {
             return self.end_session(id).await;
         }
+        // GET opens or resumes a stream and has no body that matters.
         if parts.method != Method::POST {
             return self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new);
         }
@@ -89,12 +93,15 @@ impl Endpoint {
                 }
             };
         }
+        // Checked before the SDK reads it, so that a malformed message gets the same JSON-RPC error on every transport.
         match jsonrpc::inspect(&bytes) {
             Err(refusal) => body::json(StatusCode::BAD_REQUEST, refusal.to_json()),
             Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
         }
     }
 
+    /// `DELETE` ends a session in memory and in the store, on whichever replica it arrives. A session of another principal
+    /// does not exist.
     async fn end_session(&self, id: &str) -> Response {
         match self.sessions.end(id).await {
             Ok(true) => StatusCode::NO_CONTENT.into_response(),
@@ -104,6 +111,7 @@ impl Endpoint {
     }
 }
 
+/// The handler of the route. The SDK's session manager finds the caller in the task-local variable.
 pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
     let Some(connection) = request.extensions().get::<Connection>() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();

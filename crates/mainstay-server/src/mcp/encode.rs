@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::request::Era;
 use super::shared::Shared;
 
+/// A tool of the list. The annotations follow from its effect, so that they cannot contradict what the tool may do.
 pub(super) fn tool(info: &ToolInfo) -> wire::Tool {
     let mut tool = wire::Tool::default();
     tool.name = info.listed.clone().into();
@@ -24,6 +25,7 @@ pub(super) fn tool(info: &ToolInfo) -> wire::Tool {
     let mut hints = wire::ToolAnnotations::default();
     hints.title = non_empty(&info.title);
     hints.read_only_hint = Some(info.effect == Effect::Reads);
+    // A command can do anything, so it counts as destructive.
     hints.destructive_hint = Some(matches!(info.effect, Effect::Destroys | Effect::Executes));
     hints.idempotent_hint = Some(info.idempotent);
     hints.open_world_hint = Some(info.open_world);
@@ -31,10 +33,12 @@ pub(super) fn tool(info: &ToolInfo) -> wire::Tool {
     tool
 }
 
+/// The protocol leaves out what is not known; our own types have an empty string there.
 fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// A resource of the list.
 pub(super) fn resource(info: ResourceInfo) -> wire::Resource {
     let mut resource = wire::Resource::new(info.uri, info.name);
     resource.title = info.title;
@@ -44,6 +48,7 @@ pub(super) fn resource(info: ResourceInfo) -> wire::Resource {
     resource
 }
 
+/// A resource template of the list.
 pub(super) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
     let mut out = wire::ResourceTemplate::new(template.uri, template.name);
     out.title = template.title;
@@ -52,6 +57,7 @@ pub(super) fn template(template: ResourceTemplate) -> wire::ResourceTemplate {
     out
 }
 
+/// A prompt of the list.
 pub(super) fn prompt(info: PromptInfo) -> wire::Prompt {
     let arguments = info
         .arguments
@@ -67,6 +73,7 @@ pub(super) fn prompt(info: PromptInfo) -> wire::Prompt {
     prompt
 }
 
+/// A rendered prompt.
 pub(super) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
     let messages = reply
         .messages
@@ -84,10 +91,12 @@ pub(super) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
     result
 }
 
+/// One part of a resource that was read.
 pub(super) fn contents(contents: Contents) -> wire::ResourceContents {
     body(contents.uri, contents.mime, contents.body)
 }
 
+/// Text travels as it is, bytes in base64: JSON has no other place for them.
 fn body(uri: String, mime: Option<String>, body: Body) -> wire::ResourceContents {
     let out = match body {
         Body::Text(text) => wire::ResourceContents::text(text, uri),
@@ -107,6 +116,7 @@ pub(super) fn tool_result(outcome: Outcome) -> Result<CallToolResult, ErrorData>
     }
 }
 
+/// The engine answered with another kind of outcome than was asked for: a fault of ours.
 pub(super) fn mismatch() -> ErrorData {
     ErrorData::internal_error("The server gave an outcome of another kind.", None)
 }
@@ -162,6 +172,7 @@ fn linked_resource(link: ResourceLink) -> wire::Resource {
     out
 }
 
+/// Annotations of a content block. An empty audience means everybody, which the protocol expresses by leaving it out.
 fn content_annotations(annotations: Annotations) -> wire::Annotations {
     let mut out = wire::Annotations::default();
     let audience = annotations.audience.into_iter().map(|who| match who {
@@ -207,6 +218,7 @@ pub(super) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
     }
 }
 
+/// Whether the call failed because the client did not declare a capability.
 fn needs_capability(error: &Error) -> bool {
     matches!(error.reason.as_deref(), Some(Reason::MissingCapabilities(_)))
 }

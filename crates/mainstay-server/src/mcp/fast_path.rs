@@ -27,6 +27,7 @@ use super::shared::Shared;
 use crate::connection::Connection;
 use crate::headers::single;
 
+/// A `tools/call` with no other fields than these. Borrowed from the body: parsing it allocates only the arguments.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Message<'a> {
@@ -139,6 +140,7 @@ impl PlainCall {
         Self::new(shared, connection, message, era, Some(session.clone()), None)
     }
 
+    /// The last checks, which are the same on every transport.
     fn new(
         shared: &Shared,
         connection: &Connection,
@@ -183,6 +185,7 @@ impl PlainCall {
         let response = match result {
             Ok(result) => {
                 let mut result = encode::with_request_id(shared, era, result, &request_id);
+                // Versions before 2026-07-28 do not know this field.
                 if era == Era::Session {
                     result.result_type = None;
                 }

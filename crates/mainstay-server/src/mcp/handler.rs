@@ -79,6 +79,7 @@ macro_rules! complete_list {
 }
 
 impl Handler {
+    /// A handler for one session, or for one request without a session.
     pub(crate) fn over_http(shared: Arc<Shared>) -> Self {
         Self {
             shared,
@@ -89,14 +90,17 @@ impl Handler {
         }
     }
 
+    /// The handler of the process's one client.
     pub(crate) fn over_stdio(shared: Arc<Shared>, client: StdioClient) -> Self {
         Self { stdio: Some(client), ..Self::over_http(shared) }
     }
 
+    /// The HTTP request that carried this one; the SDK keeps it in the extensions.
     fn parts(context: &Context) -> Option<&http::request::Parts> {
         context.extensions.get::<http::request::Parts>()
     }
 
+    /// The connection of a request. Without one nothing is served: there would be nobody to check and to record.
     fn connection(&self, context: &Context) -> Result<Connection, ErrorData> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Connection>()).cloned();
         let from_stdio = self.stdio.as_ref().map(|client| client.connection.clone());
@@ -132,10 +136,12 @@ impl Handler {
         Ok(header.map(str::to_owned))
     }
 
+    /// See [`Shared::stamp`].
     fn stamp(&self, context: &Context, meta: &mut Option<MetaObject>) {
         self.shared.stamp(Era::of(context), meta);
     }
 
+    /// The tasks of the request's principal.
     fn tasks(&self, context: &Context) -> Result<TaskManager, ErrorData> {
         Ok(self.shared.tasks.of(&self.connection(context)?.caller.principal))
     }
@@ -144,6 +150,7 @@ impl Handler {
         request.and_then(|request| request.cursor)
     }
 
+    /// What the other modules need to know of a request.
     fn request(&self, context: &Context) -> Result<RequestContext, ErrorData> {
         let era = Era::of(context);
         let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
@@ -183,10 +190,12 @@ impl ServerHandler for Handler {
             let message = format!("The params of initialize have {length} bytes; the limit is {MAX_INITIALIZE}.");
             return Err(ErrorData::invalid_params(message, None));
         }
+        // What the default implementation of the trait does as well; this one only adds the checks before it.
         context.peer.set_peer_info(request.clone());
         self.negotiate_initialize(&request)
     }
 
+    /// From here on the session is told about changes. Dropping the handler drops the guard, which stops the task.
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let end = CancellationToken::new();
         let changes = self.shared.engine.events().changes();
@@ -197,6 +206,7 @@ impl ServerHandler for Handler {
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
+        // The same for every caller, so that a shared cache may keep it. Lists are not: they depend on scopes.
         result.ttl_ms = LIST_TTL_MS;
         result.cache_scope = CacheScope::Public;
         self.stamp(&context, &mut result.meta);
@@ -217,6 +227,7 @@ impl ServerHandler for Handler {
         complete_list!(self, context, ListToolsResult::with_all_items(tools), page.next)
     }
 
+    /// The SDK asks for this to check which arguments of a call have to be repeated in headers.
     fn get_tool(&self, name: &str) -> Option<Tool> {
         self.shared.engine.registry().tool(name).map(|tool| encode::tool(tool.info()))
     }
@@ -268,6 +279,7 @@ impl ServerHandler for Handler {
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
         let mut result = ReadResourceResult::new(contents.into_iter().map(encode::contents).collect());
+        // A resource can change at any time, and one caller's must not be served to another.
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
         self.stamp(&context, &mut result.meta);
         Ok(ReadResourceResponse::Complete(result))
@@ -290,6 +302,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
+        // The SDK accepts any JSON here; the protocol allows strings only.
         let mut args = BTreeMap::new();
         for (name, value) in request.arguments.unwrap_or_default() {
             let Value::String(value) = value else {
@@ -339,6 +352,7 @@ impl ServerHandler for Handler {
             }
             _ => return Err(ErrorData::invalid_params("Only prompts and resource templates can be completed.", None)),
         };
+        // The protocol limits the values of one answer; `total` and `has_more` say what was left out.
         let total = values.len();
         values.truncate(CompletionInfo::MAX_VALUES);
         let mut completion = CompletionInfo::new(values).map_err(|error| ErrorData::internal_error(error, None))?;
@@ -350,6 +364,7 @@ impl ServerHandler for Handler {
     }
 
     async fn set_level(&self, request: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+        // Stateless requests name their level in `_meta`; there is no session to keep one.
         if Era::of(&context) == Era::Stateless {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None));
         }
@@ -377,10 +392,12 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
+    /// Every kind of notification is supported, so the filter is accepted as it is.
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(requested.clone())
     }
 
+    /// Holds the response stream open for as long as the client wants; on stdio, until the end of input.
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         self.reader(context.request_context())?;
         let ended = self.stdio.as_ref().map(|client| client.ended.clone()).unwrap_or_default();

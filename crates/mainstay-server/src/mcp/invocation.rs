@@ -28,6 +28,7 @@ pub(super) async fn invoke(
     context: RequestContext,
     invocation: Invocation,
 ) -> Result<CallResult, ErrorData> {
+    // Checked first: a client that cannot follow a task must not lose its one-time request state to an error.
     let may_become_task = tasks::may_become_task(shared, &context, &invocation.target)?;
     let connection = context.connection.clone();
     let target = invocation.target.label().to_owned();
@@ -49,6 +50,7 @@ pub(super) async fn invoke(
     match result {
         Ok(outcome) => Ok(CallResult::Outcome(outcome, id)),
         Err(mut error) => {
+            // HTTP answers a missing scope with a status and a challenge of its own.
             connection.missing_scope.note(&error);
             match error.take_questions() {
                 Some(questions) => {

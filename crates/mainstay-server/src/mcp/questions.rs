@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use mainstay_core::{Answer, AnswerAction, Error, Kind, OpenQuestions, Question, Reason, Result};
-use rmcp::model::{ClientCapabilities, ElicitRequest, ElicitRequestParams, InputRequest};
+use rmcp::model::{ClientCapabilities, CreateMessageRequest, ElicitRequest, InputRequest, ListRootsRequest};
 use serde_json::{Value, json};
 
 /// Fails if the client did not declare the capability that a question needs: the protocol forbids sending it then.
@@ -36,26 +36,23 @@ pub(super) fn check_capabilities(has: &ClientCapabilities, open: &OpenQuestions)
 
 /// A question as the request that the older protocol sends to the client; the newer one embeds the same in a result.
 pub(super) fn input_request(question: Question) -> Result<InputRequest> {
-    let wire = match question {
-        Question::Form { .. } | Question::Page { .. } => {
-            return Ok(InputRequest::Elicitation(ElicitRequest::new(elicitation(question)?)));
-        }
-        Question::Sample(params) => json!({"method": "sampling/createMessage", "params": params}),
-        Question::Roots => json!({"method": "roots/list"}),
+    let elicitation = |params: Value| {
+        let params = serde_json::from_value(params).map_err(Error::internal)?;
+        Ok(InputRequest::Elicitation(ElicitRequest::new(params)))
     };
-    serde_json::from_value(wire).map_err(Error::internal)
-}
-
-/// The params of `elicitation/create`, for a question that is one.
-pub(super) fn elicitation(question: Question) -> Result<ElicitRequestParams> {
-    let wire = match question {
-        Question::Form { message, schema } => json!({"mode": "form", "message": message, "requestedSchema": schema}),
+    match question {
+        Question::Form { message, schema } => {
+            elicitation(json!({"mode": "form", "message": message, "requestedSchema": schema}))
+        }
         Question::Page { message, url, id } => {
-            json!({"mode": "url", "message": message, "url": url, "elicitationId": id})
+            elicitation(json!({"mode": "url", "message": message, "url": url, "elicitationId": id}))
         }
-        Question::Sample(_) | Question::Roots => return Err(Error::internal("not an elicitation")),
-    };
-    serde_json::from_value(wire).map_err(Error::internal)
+        Question::Sample(params) => {
+            let params = serde_json::from_value(params).map_err(Error::internal)?;
+            Ok(InputRequest::CreateMessage(CreateMessageRequest::new(params)))
+        }
+        Question::Roots => Ok(InputRequest::ListRoots(ListRootsRequest::default())),
+    }
 }
 
 /// Reads the client's result for a question. An elicitation's result has an `action`, which says what the person did; a

@@ -29,10 +29,13 @@ impl Era {
 /// Who sent a request, and how the client can be reached while the request is being served.
 pub(crate) struct RequestContext {
     pub(crate) connection: Connection,
+    /// The session's id, if the request arrived in one that belongs to its sender.
     pub(crate) session: Option<Arc<str>>,
     pub(crate) idempotency_key: Option<String>,
+    /// Where the call sends progress, log messages and questions.
     pub(crate) sink: Arc<dyn Sink>,
     pub(crate) cancel: CancellationToken,
+    /// What the client declared: in its handshake, or in this very request.
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) era: Era,
 }
@@ -52,10 +55,12 @@ impl RequestContext {
 
 /// What a request asks for, and the client's answers if it is the second round of a call that had questions.
 pub(crate) struct Invocation {
+    /// The protocol's method, to which the request state is bound.
     pub(crate) method: &'static str,
     pub(crate) target: Target,
     /// The arguments; the request state handed to the client is bound to them and to the target.
     pub(crate) args: Value,
+    /// The request state of the first round.
     pub(crate) state: Option<String>,
     pub(crate) responses: Option<InputResponses>,
 }

@@ -44,15 +44,19 @@ struct LoadedSession {
     last_used: Mutex<Instant>,
 }
 
+/// The sessions in memory, around the SDK's own manager.
 pub(crate) struct Sessions {
     local: LocalSessionManager,
     abandoned: AbandonedStreams,
     loaded: DashMap<SessionId, LoadedSession>,
     engine: Engine,
+    /// The most sessions in memory (`server.sessions`).
     limit: usize,
+    /// How long an unused session stays in memory (`server.session_idle_seconds`).
     idle: Duration,
 }
 
+/// `NotFound` also covers sessions of other principals, so that ids cannot be probed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionsError {
     #[error("no caller is known for this request")]
@@ -162,6 +166,7 @@ impl Sessions {
     }
 }
 
+/// The principal of the current request.
 fn principal() -> Result<Principal, SessionsError> {
     CALLER.try_with(|caller| caller.principal.clone()).map_err(|_| SessionsError::NoCaller)
 }

@@ -12,9 +12,11 @@ use crate::About;
 /// One for each server process, behind an `Arc`.
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
+    /// Signs the state of calls that have questions.
     pub(crate) request_states: RequestStateSealer,
     pub(crate) tasks: TaskSets,
     pub(crate) implementation: Implementation,
+    /// For the model: what this server offers.
     pub(crate) instructions: String,
     pub(crate) capabilities: ServerCapabilities,
     /// The server's name and version as they go into each result's `_meta`; serialized once.
@@ -44,6 +46,7 @@ impl Shared {
     }
 }
 
+/// What the server declares. Lists can change, because the registry can be replaced while the server runs.
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities::builder()
         .enable_tools()

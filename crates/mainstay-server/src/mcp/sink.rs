@@ -2,18 +2,21 @@
 
 use mainstay_core::{Answer, BoxFuture, Error, Level, Note, OpenQuestions, Question, Result, Sink};
 use rmcp::model::{
-    ClientCapabilities, CreateMessageRequest, ElicitRequest, GetExtensions, ListRootsRequest, LoggingLevel,
-    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
+    ClientCapabilities, GetExtensions, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
 };
 use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer, ServiceError};
 
-use super::questions::{check_capabilities, elicitation, read_answer};
+use super::questions::{check_capabilities, input_request, read_answer};
 use super::request::Era;
 
+/// The sink of one request. A notification that cannot be delivered is dropped: the call goes on, and the transport finds
+/// out about a lost client when it writes the reply.
 pub(super) struct PeerSink {
     peer: Peer<RoleServer>,
     id: RequestId,
     era: Era,
+    /// Present if the client wants progress: the protocol sends none without a token.
     progress: Option<ProgressToken>,
     /// The least severe level the client wants; `None` if it wants no log messages at all.
     level: Option<LoggingLevel>,
@@ -40,15 +43,12 @@ impl PeerSink {
     /// Sends a question on the response stream of its own request: a client that opened no other stream would not
     /// receive it anywhere else.
     async fn ask_one(&self, question: Question) -> Result<Answer> {
-        let mut request = match question {
-            Question::Form { .. } | Question::Page { .. } => {
-                ServerRequest::ElicitRequest(ElicitRequest::new(elicitation(question)?))
-            }
-            Question::Sample(params) => {
-                let params = serde_json::from_value(params).map_err(Error::internal)?;
-                ServerRequest::CreateMessageRequest(CreateMessageRequest::new(params))
-            }
-            Question::Roots => ServerRequest::ListRootsRequest(ListRootsRequest::default()),
+        let mut request = match input_request(question)? {
+            InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
+            InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
+            InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
+            // The SDK may add kinds; `input_request` makes no others.
+            _ => return Err(Error::internal("a kind of question that is not known")),
         };
         request.extensions_mut().insert(OriginatingRequestId(self.id.clone()));
         let answer = self.peer.send_request(request).await.map_err(unanswered)?;
@@ -90,6 +90,7 @@ impl Sink for PeerSink {
                 return Err(Error::input_required(open));
             }
             let mut answers = Vec::with_capacity(open.questions.len());
+            // One after the other, because most clients show one dialog at a time.
             for (_, question) in open.questions {
                 answers.push(self.ask_one(question).await?);
             }

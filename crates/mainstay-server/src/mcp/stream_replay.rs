@@ -74,6 +74,7 @@ impl EventLog {
         events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| removed + at + 1)
     }
 
+    /// The memory its events take, measured as JSON.
     fn bytes(&self) -> usize {
         self.events.lock().iter().map(size).sum()
     }
@@ -117,6 +118,7 @@ impl AbandonedStreams {
                         return;
                     }
                 }
+                // The log ends without another event if its memory limit was reached.
                 tokio::select! {
                     changed = count.wait_for(|count| *count > next) => if changed.is_err() { return },
                     () = log.ended.cancelled() => if log.at(next).is_none() { return },
@@ -168,8 +170,10 @@ impl Drop for MemoryShare {
     }
 }
 
+/// A response stream of the SDK.
 type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
+/// A stream that is being read. If it is dropped before its end, its reader went away.
 struct WatchedStream {
     /// `None` once the stream has ended.
     inner: Option<Events>,

@@ -43,6 +43,7 @@ pub(super) fn notify_session(
     tokio::spawn(async move {
         while let Some(events) = next(&mut changes, &end).await {
             for event in events {
+                // Sessions receive all list changes and the resources they subscribed to.
                 let sent = match event {
                     Event::ToolsChanged => peer.notify_tool_list_changed().await,
                     Event::PromptsChanged => peer.notify_prompt_list_changed().await,
@@ -64,10 +65,10 @@ pub(super) fn notify_session(
 pub(super) async fn listen(mut changes: Receiver<Event>, context: &SubscriptionContext, ended: &CancellationToken) {
     loop {
         let events = tokio::select! {
-            Some(events) = next(&mut changes, ended) => events,
+            events = next(&mut changes, ended) => events,
             () = context.cancelled() => return,
-            else => return,
         };
+        let Some(events) = events else { return };
         for event in events {
             if !notify_subscriber(context, event).await {
                 return;

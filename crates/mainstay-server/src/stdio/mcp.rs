@@ -148,6 +148,7 @@ fn read(
     output: &Output,
     pending: &Arc<PendingRequests>,
 ) {
+    // Whether a request without a version may be a plain call of the older protocol.
     let mut initialized = false;
     each_line(std::io::stdin().lock(), limit, |line| {
         let line = line.whole();
@@ -182,6 +183,7 @@ struct FastPath {
 }
 
 impl FastPath {
+    /// The call, if the line is a plain one.
     fn recognise(&self, initialized: bool, line: &[u8]) -> Option<PlainCall> {
         PlainCall::over_stdio(&self.shared, &self.client.connection, &self.client.session, initialized, line)
     }
@@ -227,6 +229,7 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     }
 }
 
+/// Clones are handed to the SDK once for each attempt of a handshake.
 impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
@@ -264,6 +267,7 @@ impl Transport<RoleServer> for LineTransport {
         message
     }
 
+    /// Nothing to close: the two streams belong to the process.
     async fn close(&mut self) -> std::io::Result<()> {
         Ok(())
     }

@@ -10,6 +10,7 @@ use crate::Config;
 use crate::cli::Audit;
 use crate::wiring::open_store;
 
+/// Reads the store directly; a running server does not have to be stopped.
 pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
     match command {
@@ -32,6 +33,7 @@ pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitC
     }
 }
 
+/// Parses NUMBER:HASH, as `verify` prints it.
 fn parse_head(text: &str) -> anyhow::Result<AuditHead> {
     let (seq, hash) = text.split_once(':').context("--head must be NUMBER:HASH")?;
     let seq = seq.parse().with_context(|| format!("{seq:?} in --head is not a row number"))?;
@@ -50,6 +52,7 @@ async fn contains(store: &mainstay_store::Store, head: &AuditHead) -> anyhow::Re
     Ok(rows.first().is_some_and(|row| row.seq == head.seq && row.hash == head.hash))
 }
 
+/// Prints the result and fails if the chain is broken or was rewritten.
 fn report(verdict: &AuditReport, rewritten: Option<&AuditHead>, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         let mut value = serde_json::to_value(verdict)?;

@@ -23,6 +23,7 @@ pub(super) struct CallRequest {
     pub(super) json: bool,
 }
 
+/// Calls a tool of this program, with its own engine on the configured store.
 pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallRequest) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
     let args = {
@@ -87,6 +88,7 @@ fn parse_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
 }
 
+/// Prints a reply: all of it as JSON, its value as JSON, or else its content as text.
 fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
     if as_json {
         let whole = json!({"content": reply.content, "structured": reply.structured, "failed": reply.failed});
@@ -137,6 +139,7 @@ impl Sink for Terminal {
                     "This call has a question for a person, and standard input is not a terminal.",
                 ));
             }
+            // Reading from the terminal blocks.
             tokio::task::spawn_blocking(move || {
                 asked.questions.into_iter().map(|(_, question)| ask(question)).collect()
             })
@@ -146,6 +149,7 @@ impl Sink for Terminal {
     }
 }
 
+/// Asks one question on the terminal. An empty or unknown answer cancels, which is never taken for consent.
 fn ask(question: Question) -> mainstay_core::Result<Answer> {
     let (text, form) = match question {
         Question::Form { message, schema } => (message, schema),

@@ -14,6 +14,7 @@ use crate::Config;
 use crate::cli::Client;
 use crate::wiring::open_store;
 
+/// Works on the store directly, so that it works while a server runs and without one.
 pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
     let user = std::env::var("USER").unwrap_or_else(|_| "unknown".into());
@@ -31,6 +32,7 @@ pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<Exit
     done.map(|()| ExitCode::SUCCESS)
 }
 
+/// Creates a client. A secret that was given on standard input is not printed back.
 async fn add(clients: &ClientRegistry, new: NewClient, as_json: bool) -> anyhow::Result<()> {
     let (scopes, given) = (new.scopes.to_string(), new.secret.is_some());
     let created = clients.add(new).await?;
@@ -52,6 +54,7 @@ async fn add(clients: &ClientRegistry, new: NewClient, as_json: bool) -> anyhow:
     Ok(())
 }
 
+/// Names come from whoever created the client, so they are made safe for the terminal.
 async fn list(clients: &ClientRegistry, as_json: bool) -> anyhow::Result<()> {
     let all = clients.list().await?;
     if as_json {
@@ -72,12 +75,14 @@ async fn list(clients: &ClientRegistry, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Servers cache the status of a client for two seconds, so it takes effect within seconds.
 async fn disable(clients: &ClientRegistry, id: &str) -> anyhow::Result<()> {
     clients.disable(id).await?;
     print_line(format_args!("{} is disabled; its tokens stop working within seconds.", terminal::line(id)));
     Ok(())
 }
 
+/// Replaces the signing key. The store has the keys, so all replicas use the new one.
 async fn rotate_key(clients: &ClientRegistry, old: OldKeys) -> anyhow::Result<()> {
     let key = clients.rotate_key(old).await?;
     let effect = match old {
@@ -98,6 +103,7 @@ fn scopes(asked: &[String]) -> anyhow::Result<Scopes> {
     found.collect()
 }
 
+/// Reads a secret without the line end that `echo` and editors add.
 fn read_secret() -> anyhow::Result<String> {
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).context("cannot read the secret from standard input")?;

@@ -6,6 +6,7 @@ use super::terminal::print_line;
 use crate::Config;
 use crate::cli::ConfigCommand;
 
+/// Passwords are left out of what is printed.
 pub(crate) fn run(command: &ConfigCommand, config: &Config) -> anyhow::Result<ExitCode> {
     match command {
         ConfigCommand::Schema => print_line(serde_json::to_string_pretty(&schemars::schema_for!(Config))?),

@@ -15,6 +15,7 @@ use crate::wiring::open_store;
 /// The most requests in a list: more than a person reads.
 const LISTED: u32 = 200;
 
+/// Works on the store directly; a waiting call of a running server sees the decision there.
 pub(crate) async fn run(config: &Config, command: Consent) -> anyhow::Result<ExitCode> {
     let store = open_store(config).await?;
     let requests = ConsentStore::new(store.clone(), Arc::new(SystemClock));
@@ -27,6 +28,7 @@ pub(crate) async fn run(config: &Config, command: Consent) -> anyhow::Result<Exi
     done.map(|()| ExitCode::SUCCESS)
 }
 
+/// Summaries and arguments come from callers, so they are made safe for the terminal.
 async fn list(requests: &ConsentStore, as_json: bool) -> anyhow::Result<()> {
     let waiting = requests.pending(LISTED).await?;
     if waiting.is_empty() && !as_json {
@@ -44,6 +46,7 @@ async fn list(requests: &ConsentStore, as_json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The fields of `--json`. Scripts read them, so names stay.
 fn described(consent: &ConsentView) -> serde_json::Value {
     json!({
         "consent_id": consent.id,
@@ -54,6 +57,7 @@ fn described(consent: &ConsentView) -> serde_json::Value {
     })
 }
 
+/// Records a decision. Whoever can open the store may decide: it could be changed by hand as well.
 async fn decide(requests: &ConsentStore, decision: &Decision, approve: bool) -> anyhow::Result<()> {
     let by = Decider { name: format!("cli:{}", user()), ip: None };
     let decided = requests.decide(&decision.id, &by, approve, decision.reason.as_deref()).await?;

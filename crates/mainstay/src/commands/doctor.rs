@@ -26,6 +26,7 @@ enum Finding {
 
 use Finding::{Bad, Good, Note};
 
+/// Runs all checks, prints their results and fails if one of them found something that does not work.
 pub(crate) async fn run(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let mut findings = vec![
         ("program", program()),
@@ -58,6 +59,7 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies) -> anyhow::Result<E
     Ok(exit_code(healthy))
 }
 
+/// A finding that needs a fix; the remedy is a full sentence.
 fn bad(what: impl std::fmt::Display, remedy: &str) -> Finding {
     Bad { what: what.to_string(), remedy: remedy.to_owned() }
 }
@@ -73,6 +75,7 @@ fn configuration(config: &Config) -> Finding {
     }
 }
 
+/// Whether the workspace exists and can be read and written.
 fn workspace(config: &Config) -> Finding {
     let directory = match config.workspace() {
         Ok(directory) => directory,
@@ -90,6 +93,7 @@ fn workspace(config: &Config) -> Finding {
     }
 }
 
+/// Whether the store opens and answers, and how long that takes.
 async fn store(config: &Config) -> Finding {
     let started = Instant::now();
     match open_store(config).await {
@@ -109,6 +113,7 @@ async fn store(config: &Config) -> Finding {
     }
 }
 
+/// Verifies the whole hash chain.
 async fn audit(config: &Config) -> Finding {
     let Ok(store) = open_store(config).await else { return Note("not checked: the store does not open".into()) };
     let finding = match store.audit().verify().await {
@@ -122,6 +127,7 @@ async fn audit(config: &Config) -> Finding {
     finding
 }
 
+/// Builds the engine as `mainstay serve` does, which checks all settings about tools.
 async fn tools(config: &Config, more: MoreFamilies) -> Finding {
     match open_engine(config, more).await {
         Ok(engine) => {
@@ -133,6 +139,7 @@ async fn tools(config: &Config, more: MoreFamilies) -> Finding {
     }
 }
 
+/// Counts the context caches. A directory that does not exist yet is normal.
 fn caches(config: &Config) -> Finding {
     let directory = match config.cache_root() {
         Ok(directory) => directory,
@@ -152,6 +159,7 @@ fn caches(config: &Config) -> Finding {
     }
 }
 
+/// Whether the address can be bound. An address in use is only a note: the server may be running already.
 async fn listener(address: std::net::SocketAddr, setting: &str) -> Finding {
     match tokio::net::TcpListener::bind(address).await {
         Ok(_) => Good(format!("{address} is free")),
@@ -176,6 +184,7 @@ async fn sandbox(config: &Config) -> Vec<(&'static str, Finding)> {
     found.into_iter().map(finding).collect()
 }
 
+/// Whether the server may listen where it is configured to: `serve` refuses a public address without tokens.
 fn authentication(config: &Config) -> Finding {
     match &config.server.auth {
         None if config.server.listen.ip().is_loopback() => {

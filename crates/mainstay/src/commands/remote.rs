@@ -13,6 +13,7 @@ use super::call::{CallRequest, parse_arguments};
 use super::terminal::{self, exit_code, print_json, print_line};
 use super::tools::first_sentence;
 
+/// Lists the tools of a server.
 pub(crate) async fn tools(url: &str, timeout: u64, as_json: bool) -> anyhow::Result<ExitCode> {
     let server = connect(url, timeout).await?;
     let tools = server.tools().await;
@@ -32,6 +33,7 @@ pub(crate) async fn tools(url: &str, timeout: u64, as_json: bool) -> anyhow::Res
     Ok(ExitCode::SUCCESS)
 }
 
+/// Calls a tool of a server.
 pub(crate) async fn call(url: &str, timeout: u64, request: CallRequest) -> anyhow::Result<ExitCode> {
     let server = connect(url, timeout).await?;
     let reply = find_and_call(&server, &request).await;
@@ -41,6 +43,7 @@ pub(crate) async fn call(url: &str, timeout: u64, request: CallRequest) -> anyho
     Ok(exit_code(!reply.failed))
 }
 
+/// The token comes from the environment and not from an option, which other users could see in the process list.
 async fn connect(url: &str, timeout: u64) -> anyhow::Result<RemoteServer> {
     let token = std::env::var("MAINSTAY_TOKEN").ok().filter(|token| !token.is_empty());
     RemoteServer::connect(url, token.as_deref(), Duration::from_secs(timeout)).await.map_err(|error| printable(&error))
@@ -51,6 +54,7 @@ fn printable(error: &RemoteError) -> anyhow::Error {
     anyhow!(terminal::text(&error.to_string()))
 }
 
+/// Finds the tool in the server's list, whose schema says how to parse the arguments, and calls it.
 async fn find_and_call(server: &RemoteServer, request: &CallRequest) -> anyhow::Result<RemoteReply> {
     let (tools, url) = (server.tools().await.map_err(|error| printable(&error))?, server.url());
     let tool = match find(&tools, &request.tool).as_slice() {
@@ -77,6 +81,7 @@ fn find<'a>(tools: &'a [RemoteTool], name: &str) -> Vec<&'a RemoteTool> {
     if exact.is_empty() { tools.iter().filter(|tool| normal(&tool.name) == normal(name)).collect() } else { exact }
 }
 
+/// Prints a reply like that of a local call.
 fn print(reply: &RemoteReply, as_json: bool) -> anyhow::Result<()> {
     let whole = if as_json { Some(&reply.result) } else { reply.value.as_ref() };
     if let Some(value) = whole {

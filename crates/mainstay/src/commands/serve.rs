@@ -11,6 +11,7 @@ use crate::cli::Dialect;
 use crate::wiring::{about, open_engine, spawn_background_tasks, stop_signal};
 use crate::{Config, MoreFamilies};
 
+/// Serves HTTP until a signal. The addresses are bound before anything is logged, so that the log line is a promise.
 pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
@@ -30,6 +31,7 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
+/// Serves standard input and output in one dialect.
 pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
     match dialect {
         Dialect::Mcp => serve_stdio(config, more, mainstay_server::Dialect::Mcp).await,
@@ -41,6 +43,7 @@ pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect)
     }
 }
 
+/// Serves until the end of input or a signal.
 async fn serve_stdio(
     config: &Config,
     more: MoreFamilies,
@@ -76,6 +79,7 @@ fn context_only(config: &Config) -> anyhow::Result<Config> {
     Ok(config)
 }
 
+/// Waits for running calls and closes the store.
 async fn finish(engine: &mainstay_engine::Engine) {
     if !engine.shut_down().await {
         tracing::warn!("some calls did not finish within drain_seconds and were cancelled");

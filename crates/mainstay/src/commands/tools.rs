@@ -9,6 +9,7 @@ use super::terminal::print_line;
 use crate::wiring::open_engine;
 use crate::{Config, MoreFamilies};
 
+/// Lists all tools of the configuration, those that are disabled included.
 pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
     let registry = engine.registry();
@@ -32,6 +33,7 @@ pub(super) fn first_sentence(description: &str) -> &str {
     description.lines().next().unwrap_or_default().split_inclusive(". ").next().unwrap_or_default().trim()
 }
 
+/// The fields of `--json`. Scripts read them, so names stay.
 fn describe(tool: &ToolInfo, enabled: bool) -> Value {
     json!({
         "name": tool.listed,

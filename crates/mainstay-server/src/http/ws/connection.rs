@@ -14,6 +14,7 @@ use super::Endpoint;
 use super::messages::{self, ClientMessage, Filter};
 use crate::http::auth::RECHECK;
 
+/// How often the server pings, so that proxies do not close an idle connection and a dead one is noticed.
 const PING: Duration = Duration::from_secs(30);
 
 /// A client that has sent nothing for this long, not even the answer to a ping, has gone.
@@ -28,10 +29,12 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long to wait for the client's close frame.
 const CLOSE_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// A connection, and what it needs to be served.
 pub(super) struct WebSocketConnection {
     pub(super) socket: WebSocket,
     pub(super) listener: Listener,
     pub(super) filter: Filter,
+    /// The token it was opened with, checked again while it is open: the connection must not outlive it.
     pub(super) token: Option<String>,
     pub(super) endpoint: Arc<Endpoint>,
 }
@@ -57,6 +60,7 @@ const FAILED: End =
     End::Close { code: close_code::ERROR, reason: "Events cannot be read at the moment. Try again later." };
 
 impl WebSocketConnection {
+    /// Serves the connection to its end, and sends the close frame if the server ends it.
     pub(super) async fn run(mut self) {
         let Err(End::Close { code, reason }) = self.serve().await else { return };
         let frame = CloseFrame { code, reason: reason.into() };
@@ -66,6 +70,8 @@ impl WebSocketConnection {
         }
     }
 
+    /// Runs until there is a reason to end. Everything that happens to the connection is one branch of the `select!`, so
+    /// that its state needs no lock.
     async fn serve(&mut self) -> Result<(), End> {
         let mut ping = interval_at(Instant::now() + PING, PING);
         let mut recheck = interval_at(Instant::now() + RECHECK, RECHECK);
@@ -100,6 +106,7 @@ impl WebSocketConnection {
         }
     }
 
+    /// Handles a message of the client; `None` means that the connection is closed.
     async fn receive(&mut self, message: Option<Message>) -> Result<(), End> {
         let text = match message {
             Some(Message::Text(text)) => text,
@@ -123,6 +130,7 @@ impl WebSocketConnection {
         Ok(())
     }
 
+    /// Sends the events the client wants, or tells it which ones it missed.
     async fn send_update(&mut self, update: FeedUpdate) -> Result<(), End> {
         match update {
             FeedUpdate::Events(events) => {
@@ -147,6 +155,7 @@ impl WebSocketConnection {
     }
 }
 
+/// A client that does not read for so long is disconnected. It loses nothing: it can resume.
 async fn within_timeout(sending: impl Future<Output = Result<(), axum::Error>>) -> Result<(), End> {
     match timeout(WRITE_TIMEOUT, sending).await {
         Ok(sent) => sent.map_err(|_| End::ClientGone),

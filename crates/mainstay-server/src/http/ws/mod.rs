@@ -13,6 +13,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use mainstay_auth::Authenticator;
+use mainstay_core::PrincipalLimit;
 use mainstay_engine::Engine;
 use serde::Deserialize;
 
@@ -21,7 +22,7 @@ use super::open_connections::OpenConnections;
 use crate::connection::Connection;
 
 use connection::WebSocketConnection;
-use connection_limit::ConnectionLimit;
+use connection_limit::{connection_limit, rejection};
 use messages::Filter;
 
 /// The longest message a client may send, in bytes.
@@ -30,10 +31,11 @@ const MAX_MESSAGE: usize = 64 * 1024;
 /// The subprotocol in which a browser sends its token, as `bearer, TOKEN`: scripts cannot set the header of a WebSocket.
 const BEARER: &str = "bearer";
 
+/// What all connections of the route share.
 pub(crate) struct Endpoint {
     engine: Engine,
     authenticator: Authenticator,
-    limit: ConnectionLimit,
+    limit: PrincipalLimit,
     open: OpenConnections,
 }
 
@@ -44,7 +46,7 @@ impl Endpoint {
         connections: usize,
         open: OpenConnections,
     ) -> Arc<Self> {
-        Arc::new(Self { engine, authenticator, limit: ConnectionLimit::new(connections), open })
+        Arc::new(Self { engine, authenticator, limit: connection_limit(connections), open })
     }
 }
 
@@ -62,12 +64,15 @@ pub(crate) async fn with_token(mut request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
+/// The query of the URL, for clients that want to continue without sending a message first.
 #[derive(Deserialize)]
 pub(crate) struct ResumeQuery {
     /// The client has received all events up to this one.
     last_event_id: Option<i64>,
 }
 
+/// Accepts a connection: checks the scope and the limits before the upgrade, so that a rejection is an HTTP status that
+/// the client can read.
 pub(crate) async fn serve(
     State(endpoint): State<Arc<Endpoint>>,
     Extension(connection): Extension<Connection>,
@@ -81,7 +86,7 @@ pub(crate) async fn serve(
     }
     let permit = match endpoint.limit.acquire(&connection.caller.principal) {
         Ok(permit) => permit,
-        Err(limit) => return (StatusCode::SERVICE_UNAVAILABLE, limit.to_string()).into_response(),
+        Err(limit) => return (StatusCode::SERVICE_UNAVAILABLE, rejection(limit)).into_response(),
     };
     let listener = match endpoint.engine.listen(&connection.caller, resume.last_event_id).await {
         Ok(listener) => listener,

@@ -1,0 +1,80 @@
+//! A limit on what principals use at the same time, such as open connections or calls that wait for a person.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use crate::caller::Principal;
+
+/// Counts permits, in all and for each principal, so that one principal cannot use up what all of them share.
+#[derive(Clone)]
+pub struct PrincipalLimit(Arc<Limits>);
+
+struct Limits {
+    total: usize,
+    per_principal: usize,
+    /// Principals without a permit have no entry: their number is not bounded.
+    used: Mutex<HashMap<Principal, usize>>,
+}
+
+/// Counts until it is dropped.
+pub struct PrincipalPermit {
+    limits: Arc<Limits>,
+    principal: Principal,
+}
+
+/// Which limit was reached, and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitReached {
+    Total(usize),
+    PerPrincipal(usize),
+}
+
+impl PrincipalLimit {
+    pub fn new(total: usize, per_principal: usize) -> Self {
+        Self(Arc::new(Limits { total, per_principal, used: Mutex::default() }))
+    }
+
+    pub fn acquire(&self, principal: &Principal) -> Result<PrincipalPermit, LimitReached> {
+        let limits = &self.0;
+        let mut used = limits.used.lock();
+        if used.values().sum::<usize>() >= limits.total {
+            return Err(LimitReached::Total(limits.total));
+        }
+        let own = used.entry(principal.clone()).or_default();
+        if *own >= limits.per_principal {
+            return Err(LimitReached::PerPrincipal(limits.per_principal));
+        }
+        *own += 1;
+        Ok(PrincipalPermit { limits: limits.clone(), principal: principal.clone() })
+    }
+}
+
+impl Drop for PrincipalPermit {
+    fn drop(&mut self) {
+        let mut used = self.limits.used.lock();
+        if let Some(own) = used.get_mut(&self.principal) {
+            *own -= 1;
+            if *own == 0 {
+                used.remove(&self.principal);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_principal_has_its_own_permits_and_returns_them() {
+        let (limit, bob) = (PrincipalLimit::new(usize::MAX, 16), Principal::new("https://issuer", "bob"));
+        let permits: Vec<_> = (0..16).map(|_| limit.acquire(&Principal::local()).ok().unwrap()).collect();
+        assert_eq!(limit.acquire(&Principal::local()).err(), Some(LimitReached::PerPrincipal(16)));
+        assert!(limit.acquire(&bob).is_ok());
+        drop(permits);
+        assert!(limit.acquire(&Principal::local()).is_ok());
+        assert!(limit.0.used.lock().is_empty());
+    }
+}
