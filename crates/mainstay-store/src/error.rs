@@ -1,10 +1,13 @@
-//! Why a storage verb failed.
+//! Why a storage operation failed.
+//!
+//! What a caller did wrong is not an error here but part of an operation's result: an error means that the storage
+//! itself does not work.
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The URL names no engine we have, or cannot be read.
+    /// The URL names no engine that is supported, or cannot be parsed.
     #[error("{0}")]
     Url(String),
     /// The database could not be opened or brought up to date.
@@ -13,10 +16,10 @@ pub enum StoreError {
     /// A statement failed: the disk is full, the connection is gone, the file is damaged.
     #[error("storage failed: {0}")]
     Failed(String),
-    /// The store is shutting down, or takes no more work.
+    /// The store has been closed, or is closing.
     #[error("the store is closed")]
     Closed,
-    /// More writes are waiting than the store will hold.
+    /// More audit rows are queued than [`StoreOptions::queue`](crate::StoreOptions::queue) allows.
     #[error("the store has too many writes waiting")]
     Overloaded,
 }
@@ -30,12 +33,13 @@ impl StoreError {
         Self::Open(why.to_string())
     }
 
-    /// Not an `impl From`: the driver's types stay inside this crate.
+    /// Not an `impl From`, which would make the driver's types part of this crate's interface.
     pub(crate) fn from_driver(error: &sqlx::Error) -> Self {
         if matches!(error, sqlx::Error::PoolClosed) { Self::Closed } else { Self::failed(error) }
     }
 }
 
+/// Clients are told that the storage does not work; the reason is for the log alone, because it can name hosts and files.
 impl From<StoreError> for mainstay_core::Error {
     fn from(error: StoreError) -> Self {
         Self::unavailable("The server's storage is not working, so nothing was done. Try again, or ask the operator to look at its log.")

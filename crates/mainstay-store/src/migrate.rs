@@ -1,42 +1,29 @@
 //! Bringing a database up to date when it is opened.
+//!
+//! A database records each migration with a checksum of its text, so that tables that differ from what the operations
+//! expect are noticed on opening and not by a failing statement later.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::sql::{Engine, WriteConnection, params};
 use crate::{Result, StoreError};
 
-/// Never edit one that has been released: databases remember its checksum. Add another.
+/// Never edit one that has been released, because databases have recorded its checksum: add another.
 struct Migration {
     number: i64,
     sqlite: &'static str,
     postgres: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[
-    Migration {
-        number: 1,
-        sqlite: include_str!("../migrations/sqlite/0001_first.sql"),
-        postgres: include_str!("../migrations/postgres/0001_first.sql"),
-    },
-    Migration {
-        number: 2,
-        sqlite: include_str!("../migrations/sqlite/0002_agents.sql"),
-        postgres: include_str!("../migrations/postgres/0002_agents.sql"),
-    },
-    Migration {
-        number: 3,
-        sqlite: include_str!("../migrations/sqlite/0003_signing_keys.sql"),
-        postgres: include_str!("../migrations/postgres/0003_signing_keys.sql"),
-    },
-    Migration {
-        number: 4,
-        sqlite: include_str!("../migrations/sqlite/0004_feed.sql"),
-        postgres: include_str!("../migrations/postgres/0004_feed.sql"),
-    },
-];
+const MIGRATIONS: &[Migration] = &[Migration {
+    number: 1,
+    sqlite: include_str!("../migrations/sqlite/0001_initial.sql"),
+    postgres: include_str!("../migrations/postgres/0001_initial.sql"),
+}];
 
-// Both engines change tables inside a transaction, so an interrupted migration never happened. The lock is held until
-// it commits: the second of two programs that start at once waits, and finds the work done.
+// Both engines change tables inside a transaction, so an interrupted migration leaves nothing behind. The lock is held
+// until it commits: the second of two programs that start at once waits, and finds nothing left to do. The number of
+// PostgreSQL's lock is arbitrary, and must not be that of another lock in the same database.
 const SQLITE_BEGIN: &str = "BEGIN IMMEDIATE";
 const POSTGRES_BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock(5570193301)";
 
@@ -45,6 +32,7 @@ const SQLITE_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
 const POSTGRES_TABLE: &str = "CREATE TABLE IF NOT EXISTS migration \
      (number BIGINT PRIMARY KEY, checksum BYTEA NOT NULL, applied TIMESTAMPTZ NOT NULL DEFAULT now())";
 
+/// Applies the migrations that the database does not have, all in one transaction.
 pub(crate) async fn migrate(connection: &mut WriteConnection) -> Result<()> {
     let begin = connection.conn().engine().pick(SQLITE_BEGIN, POSTGRES_BEGIN);
     connection.conn().script(begin).await?;
@@ -78,20 +66,21 @@ async fn apply(connection: &mut WriteConnection) -> Result<()> {
     Ok(())
 }
 
+/// Whether an applied migration is one of ours, unchanged; otherwise the error says which version to use.
 fn check(number: i64, known: Option<Vec<u8>>, found: &[u8]) -> Result<()> {
     let Some(known) = known else {
         let newest = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
         return Err(StoreError::open(format!(
-            "the database was made by a newer version of this program: it has migration {number}, and this version \
-             knows them up to {newest}. Use the newer version, or a copy of the database from before it"
+            "the database was created by a newer version: it has migration {number}, and this version has migrations \
+             up to {newest}. Use the newer version, or a copy of the database from before it"
         )));
     };
     if known == found {
         return Ok(());
     }
     Err(StoreError::open(format!(
-        "migration {number} in the database is not the one this program has, so its tables cannot be trusted to fit. \
-         Use the version of the program that made it"
+        "migration {number} in the database is not the one this version has, so its tables differ. \
+         Use the version that created the database, or start with a new one"
     )))
 }
 

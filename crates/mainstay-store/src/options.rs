@@ -1,4 +1,4 @@
-//! What may be set when a store is opened.
+//! What can be configured when a store is opened.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use std::time::Duration;
 pub struct StoreOptions {
     /// Connections that read, beside the one that writes.
     pub readers: u32,
-    /// How many noted audit rows may wait, and how many other writes. Beyond it a note is refused, and any other write
-    /// waits for room.
+    /// How many audit rows without a waiting caller may be queued, and how many other writes. Beyond it such a row is
+    /// rejected, and any other write waits for room.
     pub queue: usize,
-    /// How many writes share one commit at most, beside the noted rows: all of those are taken along.
+    /// How many writes share one commit at most, beside the audit rows without a waiting caller: those are all written.
     pub group: usize,
-    /// How long noted audit rows wait for company when nothing else is to be written.
+    /// How long audit rows without a waiting caller wait for more of them when nothing else is to be written.
     pub linger: Duration,
     /// How long to wait for another process that is writing.
     pub busy_timeout: Duration,
-    /// How long noted audit rows that could not be written are kept and tried again.
-    pub note_patience: Duration,
+    /// How long audit rows without a waiting caller are kept and tried again when they cannot be written.
+    pub retry_rows_for: Duration,
     /// SQLite only: the size past which the database file does not grow; writes fail instead.
     pub sqlite_max_bytes: Option<u64>,
 }
@@ -29,7 +29,7 @@ impl Default for StoreOptions {
             group: 1024,
             linger: Duration::from_millis(10),
             busy_timeout: Duration::from_secs(5),
-            note_patience: Duration::from_mins(1),
+            retry_rows_for: Duration::from_mins(1),
             sqlite_max_bytes: None,
         }
     }

@@ -1,4 +1,7 @@
-//! Which engine a URL means. Nothing said about a URL repeats its password.
+//! The location of a database, from its URL.
+//!
+//! A URL of PostgreSQL holds a password, and errors end up in logs: no error repeats a part of the URL that could be
+//! one.
 
 use std::path::PathBuf;
 use std::str::FromStr as _;
@@ -9,6 +12,7 @@ use crate::{Result, StoreError};
 
 const ACCEPTED: &str = "use sqlite:PATH or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
 
+/// Which engine, and where its database is.
 pub(crate) enum Location {
     Sqlite(PathBuf),
     Postgres(Box<PgConnectOptions>),
@@ -23,13 +27,14 @@ impl Location {
             Some((scheme, _)) if is_scheme(scheme) => {
                 reject(&format!("the store URL begins with {scheme:?}, which is no engine here"))
             }
-            // Whatever stands before the colon may be a secret; it is not repeated.
+            // What comes before the colon does not look like a scheme, so it may be a secret.
             Some(_) | None => reject("the store URL names no engine"),
         }
     }
 }
 
-/// The file that a URL of SQLite means; none if it means another engine, or nothing at all.
+/// The database file of a SQLite URL; `None` if the URL is for another engine or invalid. The program uses it to keep
+/// the file out of reach of callers.
 pub fn sqlite_file(url: &str) -> Option<PathBuf> {
     match Location::parse(url) {
         Ok(Location::Sqlite(file)) => Some(file),
@@ -37,10 +42,12 @@ pub fn sqlite_file(url: &str) -> Option<PathBuf> {
     }
 }
 
+/// Every error says what would be accepted.
 fn reject<T>(why: &str) -> Result<T> {
     Err(StoreError::Url(format!("{why}; {ACCEPTED}")))
 }
 
+/// Short and lower case: safe to repeat in an error.
 fn is_scheme(text: &str) -> bool {
     (1..=16).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
@@ -59,6 +66,7 @@ fn sqlite(path: &str) -> Result<Location> {
     Ok(Location::Sqlite(PathBuf::from(path)))
 }
 
+/// The driver's error may quote the part it could not parse; if that is the password, the error is left out.
 fn postgres(url: &str) -> Result<Location> {
     match PgConnectOptions::from_str(url) {
         Ok(options) => Ok(Location::Postgres(Box::new(options))),

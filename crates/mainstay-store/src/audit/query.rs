@@ -1,16 +1,20 @@
-//! Reading the audit, newest first.
+//! Reading the audit log, newest first.
+//!
+//! A query without a filter reads pages from the end until it has enough. One for a session or a principal asks the
+//! index for the blocks in which it occurs, and reads only those.
 
 use super::canonical::cut;
 use super::index::{Mark, block_of, block_start};
-use super::page::records;
+use super::page;
 use crate::sql::{Conn, Readers, params};
 use crate::{AuditQuery, AuditRow, Result, StoreError};
 
-const PAGES: &str = "SELECT first_seq, entries FROM audit WHERE first_seq >= $1 AND first_seq < $2 \
+// Four pages at a time, because most queries want fewer rows than one page has.
+const PAGES: &str = "SELECT first_seq, entries FROM audit_page WHERE first_seq >= $1 AND first_seq < $2 \
      ORDER BY first_seq DESC LIMIT 4";
-const SQLITE_SEEN: &str = "SELECT first_seq FROM audit_seen WHERE first_seq < $1 AND instr(marks, $2) > 0 \
+const SQLITE_MARKED: &str = "SELECT first_seq FROM audit_index WHERE first_seq < $1 AND instr(marks, $2) > 0 \
      ORDER BY first_seq DESC LIMIT 1";
-const POSTGRES_SEEN: &str = "SELECT first_seq FROM audit_seen WHERE first_seq < $1 AND position($2 IN marks) > 0 \
+const POSTGRES_MARKED: &str = "SELECT first_seq FROM audit_index WHERE first_seq < $1 AND position($2 IN marks) > 0 \
      ORDER BY first_seq DESC LIMIT 1";
 
 pub(crate) async fn query(readers: &Readers, query: &AuditQuery) -> Result<Vec<AuditRow>> {
@@ -23,15 +27,16 @@ pub(crate) async fn query(readers: &Readers, query: &AuditQuery) -> Result<Vec<A
         limit: usize::try_from(query.limit).unwrap_or(usize::MAX),
         found: Vec::new(),
     };
-    // A session is rarer than a principal, so it says better where to look.
+    // A session occurs in fewer blocks than a principal, so it excludes more of them.
     let rarest = search.session.map(Mark::session).or_else(|| search.principal.map(Mark::principal));
     match rarest {
-        Some(mark) => search.blocks(mark).await?,
+        Some(mark) => search.marked_blocks(mark).await?,
         None => search.pages(i64::MIN, search.before).await?,
     }
     Ok(search.found)
 }
 
+/// A query in progress.
 struct Search<'q> {
     db: Conn<'q>,
     session: Option<&'q str>,
@@ -42,26 +47,24 @@ struct Search<'q> {
 }
 
 impl Search<'_> {
-    /// The marked blocks, newest first.
-    async fn blocks(&mut self, mark: Mark) -> Result<()> {
-        let sql = self.db.engine().pick(SQLITE_SEEN, POSTGRES_SEEN);
+    /// Reads the blocks that have the mark, newest first.
+    async fn marked_blocks(&mut self, mark: Mark) -> Result<()> {
+        let sql = self.db.engine().pick(SQLITE_MARKED, POSTGRES_MARKED);
         let mut end = self.before;
         while self.found.len() < self.limit {
-            let found = self.db.one(sql, &params![end, mark.to_bytes()], |row| row.get::<i64>(0)).await?;
-            let Some(block) = found.map(block_of) else { break };
+            let marked = self.db.one(sql, &params![end, mark.to_bytes()], |row| row.get::<i64>(0)).await?;
+            let Some(block) = marked.map(block_of) else { break };
             self.pages(block_start(block), end.min(block_start(block + 1))).await?;
             end = block_start(block);
         }
         Ok(())
     }
 
-    /// The pages that begin in this range, newest first.
+    /// Reads the pages that begin in this range, newest first.
     async fn pages(&mut self, start: i64, mut end: i64) -> Result<()> {
         while self.found.len() < self.limit {
-            let pages = self
-                .db
-                .all(PAGES, &params![start, end], |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?)))
-                .await?;
+            let pages =
+                self.db.all(PAGES, &params![start, end], |row| Ok((row.get(0)?, row.get::<String>(1)?))).await?;
             if pages.is_empty() {
                 break;
             }
@@ -73,20 +76,23 @@ impl Search<'_> {
         Ok(())
     }
 
-    fn page(&mut self, first: i64, bytes: &[u8]) -> Result<()> {
-        let fits = self.found.len();
-        for (seq, record) in (first..self.before).zip(records(bytes)) {
-            let record = record.ok_or_else(|| {
-                StoreError::failed(format!("audit row {seq} is damaged; `verify` says what can be trusted"))
+    /// Adds the rows of a page that match, newest first. A damaged row is an error: to leave it out would hide it.
+    fn page(&mut self, first: i64, page: &str) -> Result<()> {
+        let found_before = self.found.len();
+        for (seq, row) in (first..self.before).zip(page::rows(page)) {
+            let row = row.and_then(|row| Some(AuditRow { seq, entry: row.entry()?, hash: row.hash.to_owned() }));
+            let row = row.ok_or_else(|| {
+                StoreError::failed(format!(
+                    "audit row {seq} is damaged; run `mainstay audit verify` to see which rows to trust"
+                ))
             })?;
-            let wanted = self.session.is_none_or(|session| record.stored.session == Some(session))
-                && self.principal.is_none_or(|principal| record.stored.principal == principal);
+            let wanted = self.session.is_none_or(|session| row.entry.session.as_deref() == Some(session))
+                && self.principal.is_none_or(|principal| row.entry.principal == principal);
             if wanted {
-                let hash = mainstay_core::hex(&record.hash);
-                self.found.push(AuditRow { seq, entry: record.stored.to_entry(), hash });
+                self.found.push(row);
             }
         }
-        self.found[fits..].reverse();
+        self.found[found_before..].reverse();
         self.found.truncate(self.limit);
         Ok(())
     }

@@ -1,18 +1,20 @@
-//! Audit rows on their way to a page: already in their canonical bytes, one after the other.
+//! Audit rows on their way to a page: already in their canonical text, one after the other.
 //!
-//! The caller's thread encodes, so that what travels to the writer is a few bytes in one buffer and not a dozen texts
-//! to be freed one by one on another thread.
+//! The caller's thread encodes, so that what goes to the writer is a few bytes in one buffer and not a dozen texts that
+//! another thread has to free one by one.
 
 use super::canonical;
 use super::index::Mark;
-use crate::AuditEntry;
+use crate::{AuditEntry, Result};
 
+/// Several rows in one buffer.
 #[derive(Default)]
 pub(crate) struct EncodedRows {
     bytes: Vec<u8>,
     spans: Vec<Span>,
 }
 
+/// How long a row is, and what it is indexed by.
 #[derive(Clone, Copy)]
 struct Span {
     length: usize,
@@ -29,14 +31,15 @@ pub(super) struct EncodedRow<'a> {
 }
 
 impl EncodedRows {
-    pub(crate) fn push(&mut self, entry: &AuditEntry) {
+    pub(crate) fn push(&mut self, entry: &AuditEntry) -> Result<()> {
         let start = self.bytes.len();
-        canonical::encode(entry, &mut self.bytes);
+        canonical::encode(entry, &mut self.bytes).inspect_err(|_| self.bytes.truncate(start))?;
         self.spans.push(Span {
             length: self.bytes.len() - start,
             principal: Mark::principal(canonical::cut(&entry.principal)),
             session: entry.session.as_deref().map(canonical::cut).map(Mark::session),
         });
+        Ok(())
     }
 
     pub(crate) fn append(&mut self, mut other: Self) {
@@ -56,13 +59,13 @@ impl EncodedRows {
         self.spans.is_empty()
     }
 
-    /// Leaves out the first `count`.
+    /// Removes the first `count`.
     pub(crate) fn skip(&mut self, count: usize) {
         let bytes: usize = self.spans.drain(..count.min(self.spans.len())).map(|span| span.length).sum();
         self.bytes.drain(..bytes);
     }
 
-    /// Leaves out everything after the first `count`.
+    /// Removes everything after the first `count`.
     pub(crate) fn truncate(&mut self, count: usize) {
         self.spans.truncate(count);
         self.bytes.truncate(self.spans.iter().map(|span| span.length).sum());

@@ -1,18 +1,20 @@
-//! The audit: who called what, in a chain of hashes that shows any later change.
+//! The types of the audit log: who called what, in a chain of hashes that shows any later change.
 
 use serde::{Deserialize, Serialize};
 
-/// A call that changes something is recorded twice: that it is about to happen, and what came of it.
+/// A call that changes something has two rows: one before it runs and one with its outcome. All others have the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
-    /// About to run; on disk before it does.
+    /// About to run; the row is on disk before it does.
     Began,
-    /// Came to its end, or was refused.
+    /// Finished, or rejected.
     Ended,
 }
 
 /// What is recorded of a call. Never its arguments, only their digest: arguments hold secrets.
+///
+/// The order of the fields is that of the stored values; a new one goes to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     pub at_ms: i64,

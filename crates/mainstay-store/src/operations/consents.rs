@@ -1,4 +1,7 @@
 //! A person's approval of one particular call.
+//!
+//! A request is pending until it is decided or expires; an approval is used up by the call it was for. Every step is a
+//! conditional update, so that of two replicas that act at once one succeeds.
 
 use crate::database::Database;
 use crate::sql::{Row, params};
@@ -13,6 +16,7 @@ pub struct Binding {
     pub policy: String,
 }
 
+/// A request for consent.
 #[derive(Debug, Clone)]
 pub struct NewConsent {
     pub id: String,
@@ -176,6 +180,7 @@ impl Consents<'_> {
         transaction.await?.ok_or_else(|| StoreError::failed("a consent request with this id exists already"))
     }
 
+    /// Also one that has expired, until it is swept.
     pub async fn find(self, id: &str) -> Result<Option<Consent>> {
         self.0.readers.one(FIND, &params![id], read_consent).await
     }

@@ -17,15 +17,9 @@ mod sessions;
 mod signing_keys;
 mod sweep;
 
-pub use agents::{
-    Activity, ActivityQuery, AgentCounts, AgentState, Agents, ChangeOutcome, Collaboration, CollaborationQuery, Column,
-    Component, ComponentQuery, Conflict, DetectedConflict, NewActivity, NewCollaboration, NewComponent, NewProposal,
-    Proposal, Registration, Vote,
-};
+pub use agents::*;
 pub use audit::AuditLog;
-pub use consents::{
-    Approval, Binding, Consent, ConsentRequest, ConsentState, Consents, Decision, DecisionOutcome, NewConsent,
-};
+pub use consents::*;
 pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage, NewFeedPage};
 pub use idempotency::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
 pub use nonces::Nonces;

@@ -1,4 +1,8 @@
 //! OAuth clients, and the tokens that have to be remembered.
+//!
+//! Access tokens are signed and not stored; only revoked ones are, until they would have expired. Refresh tokens are
+//! stored by their hash and rotated on every use (RFC 9700, section 4.14): the second use of one shows that it was
+//! stolen, and revokes its family.
 
 use crate::database::Database;
 use crate::sql::{Conn, Row, params};
@@ -107,6 +111,7 @@ impl OAuth<'_> {
         self.0.readers.one(REFRESH, &params![hash, client], read_refresh_token).await
     }
 
+    /// Fails if the client has been disabled meanwhile, or the hash is in use.
     pub async fn issue_refresh(self, token: NewRefreshToken) -> Result<()> {
         let NewRefreshToken { hash, family, client, subject, scopes, now_ms, expires_ms } = token;
         let values = params![hash, family, client, subject, scopes, now_ms, expires_ms];
@@ -170,6 +175,7 @@ impl OAuth<'_> {
         self.0.writer.change(REVOKE_ACCESS, params![jti, expires_ms]).await.map(drop)
     }
 
+    /// Whether this access token, or a family by its id, has been revoked.
     pub async fn is_access_revoked(self, jti: &str) -> Result<bool> {
         let sql = "SELECT expires_ms FROM oauth_revoked WHERE jti = $1";
         Ok(self.0.readers.one(sql, &params![jti], |_| Ok(())).await?.is_some())

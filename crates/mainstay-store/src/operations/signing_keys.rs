@@ -30,6 +30,7 @@ impl fmt::Debug for SigningKey {
 
 const VALID: &str = "SELECT id, pkcs8, created_ms, expires_ms FROM signing_key \
      WHERE expires_ms IS NULL OR expires_ms > $1";
+// The condition lets one of several replicas succeed that start with an empty database.
 const START: &str = "INSERT INTO signing_key (id, pkcs8, created_ms) SELECT $1, $2, $3 \
      WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE expires_ms IS NULL)";
 const RETIRE: &str = "UPDATE signing_key SET expires_ms = $1 WHERE expires_ms IS NULL OR expires_ms > $1";

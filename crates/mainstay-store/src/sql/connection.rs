@@ -11,6 +11,7 @@ use super::{driver, postgres, sqlite};
 use crate::url::Location;
 use crate::{Result, StoreOptions};
 
+/// Chosen by the URL when the store is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Engine {
     Sqlite,
@@ -133,6 +134,7 @@ impl Conn<'_> {
         row.as_ref().map(read).transpose()
     }
 
+    /// All rows of the result: a statement that could return many has a LIMIT.
     pub(crate) async fn all<T>(
         &mut self,
         sql: impl SqlSafeStr,
@@ -145,7 +147,7 @@ impl Conn<'_> {
         rows.iter().map(read).collect()
     }
 
-    /// Several statements without values, in one message.
+    /// Several statements without values, in one message; the statements are not kept prepared.
     pub(crate) async fn script(&mut self, sql: &'static str) -> Result<()> {
         on_driver!(self, db => sqlx::raw_sql(sql).execute(&mut **db), drop)
     }

@@ -1,4 +1,4 @@
-//! How a PostgreSQL server is spoken to.
+//! How a connection to a PostgreSQL server is configured.
 
 use std::time::Duration;
 
@@ -14,11 +14,13 @@ pub(super) fn configured(server: PgConnectOptions, options: &StoreOptions) -> Pg
     server.application_name("mainstay").disable_statement_logging().options([
         ("synchronous_commit", "on"),
         ("lock_timeout", patience.as_str()),
-        // A replica that hangs inside a group would keep every other replica from writing.
+        // A replica that hangs inside a transaction holds the lock that all other replicas need to write.
         ("idle_in_transaction_session_timeout", "30s"),
     ])
 }
 
+/// The pool of connections that read. A request that finds no free connection for ten seconds fails instead of piling
+/// up with others.
 pub(super) fn reading(server: PgConnectOptions, options: &StoreOptions) -> PgPool {
     PoolOptions::new()
         .max_connections(options.readers.max(1))

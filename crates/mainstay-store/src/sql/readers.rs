@@ -1,4 +1,7 @@
 //! The pool of connections that only read.
+//!
+//! On SQLite they cannot write even by mistake (`query_only`). They see what has been committed, so a caller reads its
+//! own writes once their futures have resolved.
 
 use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};

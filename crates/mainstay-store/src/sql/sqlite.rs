@@ -1,4 +1,7 @@
 //! How a SQLite file is opened.
+//!
+//! In WAL mode readers do not wait for the writer, and SQLite allows one writer at a time, which is what the writer task
+//! is anyway.
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -12,10 +15,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::{Result, StoreError, StoreOptions};
 
+/// The default of SQLite, set explicitly because the limit of the file's size is counted in pages.
 const PAGE_BYTES: u32 = 4096;
 
-/// Makes the file if there is none, readable by its owner alone: it holds what sessions and tokens are known by. The
-/// files SQLite puts beside it take their mode from it.
+/// Creates the file if there is none, readable by its owner alone, because it holds sessions, token hashes and keys. The
+/// files that SQLite creates beside it get the same mode.
 pub(super) fn prepare_file(path: &Path) -> Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -32,6 +36,7 @@ pub(super) fn prepare_file(path: &Path) -> Result<()> {
     }
 }
 
+/// What the writing connection and the reading ones have in common.
 fn base(path: &Path, options: &StoreOptions) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(path)
@@ -44,7 +49,7 @@ pub(super) fn writing(path: &Path, options: &StoreOptions) -> SqliteConnectOptio
     let writing = base(path, options)
         .page_size(PAGE_BYTES)
         .journal_mode(SqliteJournalMode::Wal)
-        // NORMAL would lose the newest commits when the machine stops: a verb resolves when its row is on disk.
+        // NORMAL would lose the newest commits in a power failure, after their callers were told that they are on disk.
         .synchronous(SqliteSynchronous::Full);
     match options.sqlite_max_bytes {
         Some(bytes) => writing.pragma("max_page_count", (bytes / u64::from(PAGE_BYTES)).max(1).to_string()),
@@ -52,6 +57,8 @@ pub(super) fn writing(path: &Path, options: &StoreOptions) -> SqliteConnectOptio
     }
 }
 
+/// Idle connections are kept: opening one costs a thread and a parse of the schema, and there is no server that could
+/// close it.
 pub(super) fn reading(path: &Path, options: &StoreOptions) -> SqlitePool {
     PoolOptions::new()
         .max_connections(options.readers.max(1))
@@ -62,7 +69,8 @@ pub(super) fn reading(path: &Path, options: &StoreOptions) -> SqlitePool {
         .connect_lazy_with(base(path, options).pragma("query_only", "ON"))
 }
 
-/// Two processes that meet on a new file both want to turn it to WAL, and SQLite does not wait there by itself.
+/// Retries while the file is locked: two processes that open a new file at once both switch it to WAL mode, and for
+/// that SQLite ignores its busy timeout.
 pub(super) async fn connect_patiently(
     options: &SqliteConnectOptions,
     patience: Duration,

@@ -17,7 +17,8 @@ pub(crate) enum Param {
     Bytes(Vec<u8>),
 }
 
-/// What can be written between the brackets of [`params!`].
+/// What can be a value of [`params!`]. References are as good as values, because transactions get their arguments by
+/// reference.
 pub(crate) trait ToParam {
     fn to_param(&self) -> Param;
 }

@@ -1,4 +1,4 @@
-//! What is committed together, and how each part of it learns what came of it.
+//! What is committed together, and how each caller learns the outcome.
 
 use tokio::sync::oneshot;
 
@@ -7,25 +7,26 @@ use super::queue::{Batch, Item};
 use crate::audit::EncodedRows;
 use crate::{Result, StoreError};
 
+/// The content of one transaction, with the callers that wait for it.
 #[derive(Default)]
 pub(super) struct Group {
     pub(super) jobs: Vec<Box<dyn Job>>,
-    /// The rows for the audit: first those nobody waits for, then one for each of the waiters.
-    pub(super) lines: EncodedRows,
+    /// The audit rows: first those that nobody waits for, then one for each of the waiters.
+    pub(super) rows: EncodedRows,
     waiters: Vec<oneshot::Sender<Result<i64>>>,
     flushes: Vec<oneshot::Sender<Result<()>>>,
 }
 
-// A waiter that has gone away changes nothing, so nobody minds when telling it fails.
+// A caller that has gone away changes nothing, so it does not matter when answering it fails.
 impl Group {
-    /// EncodedRows that failed before come first: they happened first.
+    /// Rows that could not be written before come first, because they happened first.
     pub(super) fn new(backlog: EncodedRows, batch: Batch) -> Self {
-        let mut group = Self { lines: backlog, ..Self::default() };
-        group.lines.append(batch.notes);
+        let mut group = Self { rows: backlog, ..Self::default() };
+        group.rows.append(batch.rows);
         for item in batch.items {
             match item {
-                Item::Append(line, waiter) => {
-                    group.lines.append(line);
+                Item::Append(row, waiter) => {
+                    group.rows.append(row);
                     group.waiters.push(waiter);
                 }
                 Item::Flush(waiter) => group.flushes.push(waiter),
@@ -35,9 +36,9 @@ impl Group {
         group
     }
 
-    /// Whether a failure inside may be the fault of one part, and the others be better off without it.
+    /// Whether a failure may be that of one part, so that the others can be committed without it.
     pub(super) const fn has_parts(&self) -> bool {
-        self.jobs.len() + !self.lines.is_empty() as usize > 1
+        self.jobs.len() + !self.rows.is_empty() as usize > 1
     }
 
     pub(super) fn settle_jobs(&mut self, committed: &Result<()>) {
@@ -46,7 +47,7 @@ impl Group {
         }
     }
 
-    /// Everything is on disk, the last of the rows as row `last`.
+    /// Everything is on disk; `last` is the number of the last audit row.
     pub(super) fn succeed(mut self, last: i64) {
         self.settle_jobs(&Ok(()));
         for (seq, waiter) in (0..=last).rev().zip(self.waiters.into_iter().rev()) {
@@ -57,16 +58,16 @@ impl Group {
         }
     }
 
-    /// Nothing is on disk. Those who wait are told; what was noted is handed back, to be tried again.
+    /// Nothing is on disk. Callers get the error; rows that nobody waits for are returned, to be tried again.
     pub(super) fn fail(mut self, error: &StoreError) -> EncodedRows {
         self.settle_jobs(&Err(error.clone()));
-        self.lines.truncate(self.lines.len() - self.waiters.len());
+        self.rows.truncate(self.rows.len() - self.waiters.len());
         for waiter in self.waiters {
             let _ = waiter.send(Err(error.clone()));
         }
         for waiter in self.flushes {
             let _ = waiter.send(Err(error.clone()));
         }
-        self.lines
+        self.rows
     }
 }

@@ -1,5 +1,9 @@
 //! The one writer: everything that changes the database waits in its queue, and what waits together is committed
 //! together.
+//!
+//! A commit waits for the disk, so its cost is shared by all writes that arrive meanwhile. A caller is answered after
+//! the commit, so what it was told is on disk. If one write of a group fails, the group is rolled back and repeated
+//! without it. A lost connection is opened again.
 
 mod commit;
 mod group;
@@ -9,6 +13,7 @@ mod status;
 mod task;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 
 use tokio::sync::oneshot;
 
@@ -21,7 +26,7 @@ use crate::{AuditEntry, Result, StoreError, StoreOptions};
 use queue::Item;
 use status::Shared;
 
-/// The way into the queue. The writer ends, when this is gone, with what was in it.
+/// The handle of the writer. When it is dropped, the writer writes what is queued and ends.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
 }
@@ -74,29 +79,34 @@ impl Writer {
         self.transaction((sql, params.into()), |db, (sql, params)| Box::pin(db.execute(*sql, params))).await
     }
 
+    /// Resolves with the number of the audit row once it is on disk.
     pub(crate) async fn append(&self, entry: &AuditEntry) -> Result<i64> {
-        let (waiter, answer) = oneshot::channel();
-        let mut line = EncodedRows::default();
-        line.push(entry);
-        self.shared.queue.send(Item::Append(line, waiter)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let (waiter, result) = oneshot::channel();
+        let mut row = EncodedRows::default();
+        row.push(entry)?;
+        self.shared.queue.send(Item::Append(row, waiter)).await?;
+        result.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Resolves once every audit row queued before is on disk.
     pub(crate) async fn flush(&self) -> Result<()> {
-        let (waiter, answer) = oneshot::channel();
+        let (waiter, result) = oneshot::channel();
         self.shared.queue.send(Item::Flush(waiter)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        result.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Queues an audit row without waiting; fails at once while writing fails.
     pub(crate) fn enqueue(&self, entry: &AuditEntry) -> Result<()> {
         self.shared.healthy()?;
         self.shared.queue.enqueue(entry)
     }
 
+    /// Writes that are queued, in progress or to be tried again.
     pub(crate) fn queued(&self) -> usize {
-        self.shared.queue.len() + self.shared.in_hand()
+        self.shared.queue.len() + self.shared.in_progress.load(Relaxed)
     }
 
+    /// An error while writing fails, or once the store is closed.
     pub(crate) fn healthy(&self) -> Result<()> {
         if self.shared.queue.is_closed() { Err(StoreError::Closed) } else { self.shared.healthy() }
     }
@@ -105,10 +115,12 @@ impl Writer {
         self.shared.healthy().is_err()
     }
 
+    /// Audit rows given up.
     pub(crate) fn lost(&self) -> u64 {
-        self.shared.lost()
+        self.shared.lost.load(Relaxed)
     }
 
+    /// Takes no more writes, and resolves once the queued ones are on disk and the database is closed.
     pub(crate) async fn close(&self) -> Result<()> {
         self.shared.queue.close();
         self.shared.ended().await

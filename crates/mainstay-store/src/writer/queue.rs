@@ -10,31 +10,35 @@ use super::job::Job;
 use crate::audit::EncodedRows;
 use crate::{AuditEntry, Result, StoreError};
 
-/// Something somebody waits for.
+/// A write that a caller waits for.
 pub(super) enum Item {
+    /// One audit row; the caller gets its number.
     Append(EncodedRows, oneshot::Sender<Result<i64>>),
     Flush(oneshot::Sender<Result<()>>),
     Job(Box<dyn Job>),
 }
 
-/// What the writer takes at once.
+/// What the writer takes from the queue at once.
 #[derive(Default)]
 pub(super) struct Batch {
-    /// In the order they were noted, and each noted before any of the items that came after it.
-    pub(super) notes: EncodedRows,
+    /// Audit rows that nobody waits for, in the order in which they were queued. They are written before the rows of
+    /// `items`, so a flush covers every row that was queued before it.
+    pub(super) rows: EncodedRows,
     pub(super) items: Vec<Item>,
 }
 
 impl Batch {
     pub(super) const fn len(&self) -> usize {
-        self.notes.len() + self.items.len()
+        self.rows.len() + self.items.len()
     }
 }
 
+/// Bounded in both kinds of content: a row that nobody waits for is rejected when the queue is full, and a caller that
+/// waits anyway waits for room.
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
-    /// Rings when something comes into an empty queue, and for every item.
-    bell: Notify,
+    /// Notified of the first row in an empty queue, and of every item.
+    arrived: Notify,
     room: Semaphore,
     limit: usize,
     group: usize,
@@ -52,7 +56,7 @@ impl Queue {
         let limit = limit.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             waiting: Mutex::default(),
-            bell: Notify::new(),
+            arrived: Notify::new(),
             room: Semaphore::new(limit),
             limit,
             group: group.max(1),
@@ -60,50 +64,51 @@ impl Queue {
         }
     }
 
+    /// Queues an audit row that nobody waits for.
     pub(super) fn enqueue(&self, entry: &AuditEntry) -> Result<()> {
         let mut waiting = self.waiting();
         if waiting.closed {
             return Err(StoreError::Closed);
         }
-        let notes = &mut waiting.batch.notes;
-        if notes.len() >= self.limit {
+        let rows = &mut waiting.batch.rows;
+        if rows.len() >= self.limit {
             return Err(StoreError::Overloaded);
         }
-        let first = notes.is_empty();
-        notes.push(entry);
+        let first = rows.is_empty();
+        rows.push(entry)?;
         drop(waiting);
         if first {
-            self.bell.notify_one();
+            self.arrived.notify_one();
         }
         Ok(())
     }
 
-    /// Waits for room.
+    /// Queues a write, waiting for room.
     pub(super) async fn send(&self, item: Item) -> Result<()> {
-        let place = self.room.acquire().await.map_err(|_| StoreError::Closed)?;
+        let permit = self.room.acquire().await.map_err(|_| StoreError::Closed)?;
         let mut waiting = self.waiting();
         if waiting.closed {
             return Err(StoreError::Closed);
         }
         waiting.batch.items.push(item);
         drop(waiting);
-        place.forget();
-        self.bell.notify_one();
+        permit.forget();
+        self.arrived.notify_one();
         Ok(())
     }
 
     /// Waits until there is something to write, and takes it; `None` once the queue is closed and empty.
     pub(super) async fn take(&self) -> Option<Batch> {
         loop {
-            let (notes, items, closed) = self.look();
-            if items == 0 && notes > 0 && notes < self.group && !closed {
-                // EncodedRows that nobody waits for wait for each other; an item takes them all along.
+            let (rows, items, closed) = self.state();
+            if items == 0 && rows > 0 && rows < self.group && !closed {
+                // Rows that nobody waits for wait for more of them; an item takes them all along.
                 let _ = timeout(self.linger, self.item()).await;
-            } else if items == 0 && notes == 0 {
+            } else if items == 0 && rows == 0 {
                 if closed {
                     return None;
                 }
-                self.bell.notified().await;
+                self.arrived.notified().await;
                 continue;
             }
             return Some(self.take_now());
@@ -113,14 +118,15 @@ impl Queue {
     /// Resolves when there is an item, or nothing more can come.
     async fn item(&self) {
         loop {
-            let (_, items, closed) = self.look();
+            let (_, items, closed) = self.state();
             if items > 0 || closed {
                 return;
             }
-            self.bell.notified().await;
+            self.arrived.notified().await;
         }
     }
 
+    /// Takes all rows, and as many items as a group may have.
     fn take_now(&self) -> Batch {
         let mut waiting = self.waiting();
         let mut batch = std::mem::take(&mut waiting.batch);
@@ -132,10 +138,11 @@ impl Queue {
         batch
     }
 
+    /// What is queued is still taken; nothing more is accepted.
     pub(super) fn close(&self) {
         self.waiting().closed = true;
         self.room.close();
-        self.bell.notify_one();
+        self.arrived.notify_one();
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -146,9 +153,10 @@ impl Queue {
         self.waiting().batch.len()
     }
 
-    fn look(&self) -> (usize, usize, bool) {
+    /// Queued rows, queued items, and whether the queue is closed.
+    fn state(&self) -> (usize, usize, bool) {
         let waiting = self.waiting();
-        (waiting.batch.notes.len(), waiting.batch.items.len(), waiting.closed)
+        (waiting.batch.rows.len(), waiting.batch.items.len(), waiting.closed)
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {

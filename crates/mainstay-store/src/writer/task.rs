@@ -1,11 +1,15 @@
-//! The writer's own task: wait, gather, commit, answer.
+//! The writer's own task: take a batch, commit it, answer the callers.
+//!
+//! Rows that nobody waits for must not be lost to a database that fails for a while: they stay in a backlog, which is
+//! tried again with the next group and given up after [`StoreOptions::retry_rows_for`].
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::commit::{Committer, Setback};
+use super::commit::{Committer, GroupError};
 use super::group::Group;
 use super::queue::Batch;
 use super::status::Shared;
@@ -13,48 +17,48 @@ use crate::audit::{EncodedRows, Tip};
 use crate::sql::{Connector, Readers, WriteConnection};
 use crate::{Result, StoreError, StoreOptions};
 
-/// How soon a failing writer tries again by itself.
+/// How soon a failing writer tries again when nothing new arrives.
 const RETRY: Duration = Duration::from_millis(250);
 
-/// How long closing waits for readers that are still at it.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long closing waits for readers that are still busy.
+const CLOSE_READERS: Duration = Duration::from_secs(5);
 
 pub(super) struct Task {
     committer: Committer,
     readers: Readers,
     shared: Arc<Shared>,
-    patience: Duration,
-    /// Noted rows that could not be written.
+    retry_rows_for: Duration,
+    /// Rows without a waiting caller that could not be written.
     backlog: EncodedRows,
     failing_since: Option<Instant>,
-    in_doubt: Option<InDoubt>,
+    uncertain: Option<UncertainCommit>,
 }
 
-/// A commit that gave an error and may have happened: the last of its rows, and how many of them nobody waited for.
+/// A commit that failed and may be on disk all the same: its last row, and how many rows it has of the backlog.
 #[derive(Clone, Copy)]
-struct InDoubt {
+struct UncertainCommit {
     tip: Tip,
-    noted: usize,
+    rows: usize,
 }
 
-/// Lets those who wait for the end go on if the task is dropped before it.
-struct Unfinished(Arc<Shared>);
+/// Answers those who wait for the end if the task is dropped before it, as with its runtime.
+struct EndOnDrop(Arc<Shared>);
 
-impl Drop for Unfinished {
+impl Drop for EndOnDrop {
     fn drop(&mut self) {
         self.0.end(Err(StoreError::Closed));
     }
 }
 
 pub(super) async fn run(mut task: Task) {
-    let unfinished = Unfinished(task.shared.clone());
+    let guard = EndOnDrop(task.shared.clone());
     while let Some(batch) = task.next().await {
-        task.shared.set_in_hand(batch.len() + task.backlog.len());
+        task.shared.in_progress.store(batch.len() + task.backlog.len(), Relaxed);
         task.write(batch).await;
-        task.shared.set_in_hand(task.backlog.len());
+        task.shared.in_progress.store(task.backlog.len(), Relaxed);
     }
     let outcome = task.finish().await;
-    unfinished.0.end(outcome);
+    guard.0.end(outcome);
 }
 
 impl Task {
@@ -69,14 +73,14 @@ impl Task {
             committer: Committer::new(connector, connection),
             readers,
             shared,
-            patience: options.note_patience,
+            retry_rows_for: options.retry_rows_for,
             backlog: EncodedRows::default(),
             failing_since: None,
-            in_doubt: None,
+            uncertain: None,
         }
     }
 
-    /// What is to be written next; nothing in it means that it is time to try again. `None` ends the writer.
+    /// What is to be written next; an empty batch is a retry. `None` ends the writer.
     async fn next(&self) -> Option<Batch> {
         let batch = self.shared.queue.take();
         if self.failing_since.is_none() {
@@ -85,35 +89,36 @@ impl Task {
         timeout(RETRY, batch).await.unwrap_or_else(|_| Some(Batch::default()))
     }
 
+    /// Commits a batch together with the backlog, and answers its callers.
     async fn write(&mut self, batch: Batch) {
-        let doubt = self.settle_doubt().await;
+        let settled = self.settle_uncertain().await;
         let mut group = Group::new(std::mem::take(&mut self.backlog), batch);
-        if let Err(error) = doubt {
-            return self.failed(group, &Setback::Whole(error));
+        if let Err(error) = settled {
+            return self.failed(group, &GroupError::Whole(error));
         }
-        let mut outcome = self.committer.together(&mut group.jobs, &group.lines).await;
-        if let Err(Setback::Inside(error)) = &outcome {
-            if !group.has_parts() && group.lines.is_empty() {
-                // The fault of the only deed there is, and no sign that others would fare as ill.
+        let mut outcome = self.committer.commit_all(&mut group.jobs, &group.rows).await;
+        if let Err(GroupError::Part(error)) = &outcome {
+            if !group.has_parts() && group.rows.is_empty() {
+                // The only operation of the group failed, which is no sign that the next one would.
                 group.settle_jobs(&Err(error.clone()));
                 return group.succeed(0);
             }
             if group.has_parts() {
-                tracing::debug!(%error, "a write failed; the others of its group are tried without it");
-                outcome = self.committer.apart(&mut group.jobs, &group.lines).await;
+                tracing::debug!(%error, "a write failed; the others of its group are repeated without it");
+                outcome = self.committer.commit_sound_parts(&mut group.jobs, &group.rows).await;
             }
         }
-        // Before anybody is answered, who might look.
-        self.shared.set_in_hand(0);
+        // Before a caller is answered, because it may read the number next.
+        self.shared.in_progress.store(0, Relaxed);
         match outcome {
-            Ok(committed) => match committed.lines {
+            Ok(committed) => match committed.rows {
                 Ok(()) => self.succeeded(group, committed.tip),
                 Err(error) => {
                     group.settle_jobs(&Ok(()));
-                    self.failed(group, &Setback::Inside(error));
+                    self.failed(group, &GroupError::Part(error));
                 }
             },
-            Err(setback) => self.failed(group, &setback),
+            Err(error) => self.failed(group, &error),
         }
     }
 
@@ -125,56 +130,58 @@ impl Task {
         group.succeed(tip.seq);
     }
 
-    fn failed(&mut self, group: Group, setback: &Setback) {
-        let error = setback.error();
+    /// Answers the callers with the error, and keeps the rows without one for the next attempt.
+    fn failed(&mut self, group: Group, failure: &GroupError) {
+        let error = failure.error();
         self.shared.set_failing(error);
         self.backlog = group.fail(error);
-        if let Setback::Commit(_, tip) = setback
+        if let GroupError::Commit(_, tip) = failure
             && !self.backlog.is_empty()
         {
-            self.in_doubt = Some(InDoubt { tip: *tip, noted: self.backlog.len() });
+            self.uncertain = Some(UncertainCommit { tip: *tip, rows: self.backlog.len() });
         }
         if self.failing_since.is_none() {
             tracing::error!(%error, "the store cannot write; it goes on trying");
         }
         let since = *self.failing_since.get_or_insert_with(Instant::now);
-        if since.elapsed() > self.patience {
-            self.give_up_notes();
+        if since.elapsed() > self.retry_rows_for {
+            self.give_up_backlog();
         }
     }
 
-    /// EncodedRows that turn out to be on disk are not written a second time.
-    async fn settle_doubt(&mut self) -> Result<()> {
-        let Some(InDoubt { tip, noted }) = self.in_doubt else { return Ok(()) };
-        if self.committer.holds(tip).await? {
-            self.backlog.skip(noted);
+    /// Rows that turn out to be on disk are not written a second time.
+    async fn settle_uncertain(&mut self) -> Result<()> {
+        let Some(UncertainCommit { tip, rows }) = self.uncertain else { return Ok(()) };
+        if self.committer.contains(tip).await? {
+            self.backlog.skip(rows);
         }
-        self.in_doubt = None;
+        self.uncertain = None;
         Ok(())
     }
 
-    fn give_up_notes(&mut self) {
+    fn give_up_backlog(&mut self) {
         if self.backlog.is_empty() {
             return;
         }
         tracing::error!(rows = self.backlog.len(), "audit rows are lost: they could not be written for too long");
-        self.shared.lose(self.backlog.len());
+        self.shared.lost.fetch_add(self.backlog.len() as u64, Relaxed);
         self.backlog = EncodedRows::default();
-        self.in_doubt = None;
+        self.uncertain = None;
     }
 
+    /// One last attempt at the backlog, then closes the database.
     async fn finish(mut self) -> Result<()> {
         if !self.backlog.is_empty() {
             self.write(Batch::default()).await;
         }
         let lost = self.backlog.len();
-        self.give_up_notes();
-        // SQLite can fold its log into the database only when nobody reads from it.
-        let _ = timeout(FAREWELL, self.readers.close()).await;
+        self.give_up_backlog();
+        // SQLite can move its write-ahead log into the database only when nobody reads from it.
+        let _ = timeout(CLOSE_READERS, self.readers.close()).await;
         self.committer.close().await?;
         match lost {
             0 => Ok(()),
-            rows => Err(StoreError::failed(format!("{rows} noted audit rows could not be written before closing"))),
+            rows => Err(StoreError::failed(format!("{rows} queued audit rows could not be written before closing"))),
         }
     }
 }
@@ -185,10 +192,10 @@ mod tests {
     use crate::url::Location;
     use crate::{AuditEntry, Phase, audit, migrate};
 
-    fn lines(count: i64) -> EncodedRows {
-        let mut lines = EncodedRows::default();
+    fn rows(count: i64) -> EncodedRows {
+        let mut rows = EncodedRows::default();
         for number in 0..count {
-            lines.push(&AuditEntry {
+            rows.push(&AuditEntry {
                 at_ms: number,
                 phase: Phase::Ended,
                 request_id: String::new(),
@@ -200,17 +207,18 @@ mod tests {
                 args_digest: String::new(),
                 outcome: String::new(),
                 duration_us: 0,
-            });
+            })
+            .unwrap();
         }
-        lines
+        rows
     }
 
-    fn noted(count: i64) -> Batch {
-        Batch { notes: lines(count), items: Vec::new() }
+    fn batch(count: i64) -> Batch {
+        Batch { rows: rows(count), items: Vec::new() }
     }
 
-    /// The head after a writer has tried to write five noted rows, and was told that the commit failed.
-    async fn head_after_doubt(committed: bool) -> i64 {
+    /// The head after a writer has tried to write five queued rows, and was told that the commit failed.
+    async fn head_after_uncertain_commit(committed: bool) -> i64 {
         let dir = tempfile::tempdir().unwrap();
         let location = Location::Sqlite(dir.path().join("store.db"));
         let options = StoreOptions::default();
@@ -220,26 +228,27 @@ mod tests {
         let readers = Readers::new(&location, &options);
         let mut task = Task::new(connector, connection, readers.clone(), Arc::new(Shared::new(&options)), &options);
 
-        task.write(noted(3)).await;
+        task.write(batch(3)).await;
         if committed {
-            task.write(noted(5)).await;
+            task.write(batch(5)).await;
         }
-        let head = readers.one("SELECT seq, hash FROM audit_head", &[], audit::tip).await.unwrap().unwrap();
+        let head = readers.one("SELECT seq, hash FROM audit_head", &[], |row| audit::read_head(Some(row))).await;
+        let head = head.unwrap().unwrap();
         let tip = if committed { head } else { Tip { seq: head.seq + 5, ..head } };
-        task.backlog = lines(5);
-        task.in_doubt = Some(InDoubt { tip, noted: 5 });
-        task.write(noted(2)).await;
-        assert!(task.backlog.is_empty() && task.in_doubt.is_none());
+        task.backlog = rows(5);
+        task.uncertain = Some(UncertainCommit { tip, rows: 5 });
+        task.write(batch(2)).await;
+        assert!(task.backlog.is_empty() && task.uncertain.is_none());
         audit::verify(&readers).await.unwrap().head.seq
     }
 
     #[tokio::test]
     async fn rows_whose_commit_happened_after_all_are_not_written_twice() {
-        assert_eq!(head_after_doubt(true).await, 3 + 5 + 2);
+        assert_eq!(head_after_uncertain_commit(true).await, 3 + 5 + 2);
     }
 
     #[tokio::test]
     async fn rows_whose_commit_did_not_happen_are_written_again() {
-        assert_eq!(head_after_doubt(false).await, 3 + 5 + 2);
+        assert_eq!(head_after_uncertain_commit(false).await, 3 + 5 + 2);
     }
 }

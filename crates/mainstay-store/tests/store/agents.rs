@@ -6,7 +6,7 @@ use mainstay_store::{
     NewActivity, NewCollaboration, NewComponent, NewProposal, Registration, Store, Vote, WriteMode,
 };
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     activities_come_back_whole_and_newest_first,
@@ -23,7 +23,7 @@ on_both_engines![
     a_request_is_answered_by_the_one_it_is_to_and_ends_once,
     requests_are_found_by_any_set_of_filters,
     each_agent_has_one_vote_until_the_decision_is_resolved,
-    a_rehearsal_gives_what_the_deed_would_and_leaves_nothing,
+    a_dry_run_returns_the_result_and_changes_nothing,
     deleting_everything_counts_each_table_and_reuses_no_number,
     the_schema_is_told_as_the_database_has_it,
 ];
@@ -52,8 +52,8 @@ async fn found(store: &Store, query: ActivityQuery) -> Vec<i64> {
     ids
 }
 
-async fn activities_come_back_whole_and_newest_first(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn activities_come_back_whole_and_newest_first(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let full = NewActivity { details: Some(r#"{"a":"\u0000"}"#.into()), ..activity("ann", "é\n'", Some("started")) };
     let first = log(&store, full).await;
     let second = log(&store, activity("ann", "x", None)).await;
@@ -73,8 +73,8 @@ async fn activities_come_back_whole_and_newest_first(bench: Arc<Bench>) {
     assert_eq!(rows[1], whole);
 }
 
-async fn activities_are_found_by_any_set_of_filters(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn activities_are_found_by_any_set_of_filters(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let mut rows = Vec::new();
     for agent in ["ann", "bob"] {
         for category in ["task", "error"] {
@@ -105,8 +105,8 @@ async fn activities_are_found_by_any_set_of_filters(bench: Arc<Bench>) {
     assert_eq!(between, [rows[4].0, rows[3].0, rows[2].0]);
 }
 
-async fn many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let logged = at_once(32, |number| {
         let store = stores[number % 2].clone();
         async move {
@@ -130,8 +130,8 @@ async fn many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise(bench: Arc
     assert_eq!(stores[1].agents().count_activities(ActivityQuery::default()).await.unwrap(), 32 * 50);
 }
 
-async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert_eq!(store.agents().state("ann").await.unwrap(), None);
     log(&store, activity("ann", "x", None)).await;
     let seen = |state: Option<mainstay_store::AgentState>| state.unwrap().last_seen_ms;
@@ -148,8 +148,8 @@ async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(bench: Arc<B
     assert_eq!(known, ["ann", "bob", "cid", "dan", "fay"]);
 }
 
-async fn a_state_says_both_status_and_task(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_state_says_both_status_and_task(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let told = async || {
         let state = store.agents().state("ann").await.unwrap().unwrap();
         (state.status, state.current_task, state.last_seen_ms)
@@ -162,8 +162,8 @@ async fn a_state_says_both_status_and_task(bench: Arc<Bench>) {
     assert_eq!(told().await, ("idle".into(), None, 3));
 }
 
-async fn those_who_are_active_are_counted_among_all(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn those_who_are_active_are_counted_among_all(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (agent, status, seen) in [("ann", "busy", 2), ("bob", "active", 1), ("cid", "offline", 2), ("dan", "idle", 3)] {
         store.agents().set_state(agent, status, None, seen, WriteMode::Commit).await.unwrap();
     }
@@ -171,8 +171,8 @@ async fn those_who_are_active_are_counted_among_all(bench: Arc<Bench>) {
     assert_eq!(store.agents().count_states(4).await.unwrap(), AgentCounts { known: 4, active: 0 });
 }
 
-async fn names_are_in_the_same_order_on_every_engine(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn names_are_in_the_same_order_on_every_engine(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for name in ["b", "é", "A", "a", "_", "B", "a-1", "a_1"] {
         store.agents().heartbeat(name, 1, WriteMode::Commit).await.unwrap();
     }
@@ -192,8 +192,8 @@ fn component(name: &str, owner: &str, status: &str) -> NewComponent {
     NewComponent { name: name.into(), owner: owner.into(), status: status.into(), metadata: None, now_ms: 5 }
 }
 
-async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let register = async |new: NewComponent| store.agents().register(new, WriteMode::Commit).await.unwrap();
     let with = NewComponent { metadata: Some(r#"{"port":1}"#.into()), ..component("api", "ann", "active") };
     assert_eq!(register(with).await, Registration::Registered);
@@ -207,8 +207,8 @@ async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(bench:
     assert_eq!((taken[0].owner.as_str(), taken[0].metadata.as_str(), taken[0].updated_ms), ("bob", "{}", 5));
 }
 
-async fn of_many_who_register_one_component_one_gets_it(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_many_who_register_one_component_one_gets_it(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let outcomes = at_once(20, |number| {
         let store = stores[number % 2].clone();
         async move {
@@ -219,8 +219,8 @@ async fn of_many_who_register_one_component_one_gets_it(bench: Arc<Bench>) {
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Registration::Registered).count(), 1);
 }
 
-async fn components_are_found_by_owner_and_status(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn components_are_found_by_owner_and_status(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (name, owner, status) in [("a", "ann", "active"), ("b", "ann", "deprecated"), ("c", "bob", "active")] {
         store.agents().register(component(name, owner, status), WriteMode::Commit).await.unwrap();
     }
@@ -245,8 +245,8 @@ fn dispute(severity: &str) -> DetectedConflict {
     }
 }
 
-async fn an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let add =
         async |found: Vec<DetectedConflict>| store.agents().add_conflicts(found, 7, WriteMode::Commit).await.unwrap();
     let other = DetectedConflict { agents: vec!["ann".into(), "cid".into()], ..dispute("high") };
@@ -281,8 +281,8 @@ fn request(from: &str, to: &str) -> NewCollaboration {
     }
 }
 
-async fn a_request_is_answered_by_the_one_it_is_to_and_ends_once(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_request_is_answered_by_the_one_it_is_to_and_ends_once(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let id = store.agents().request(request("ann", "bob"), WriteMode::Commit).await.unwrap();
     let answer = async |agent: &str, status: &str, note: Option<&str>| {
         store.agents().answer(id, agent, status, note.map(Into::into), 4, WriteMode::Commit).await.unwrap()
@@ -300,8 +300,8 @@ async fn a_request_is_answered_by_the_one_it_is_to_and_ends_once(bench: Arc<Benc
     assert_eq!(nowhere, ChangeOutcome::NotFound);
 }
 
-async fn requests_are_found_by_any_set_of_filters(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn requests_are_found_by_any_set_of_filters(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let mut rows = Vec::new();
     for (from, to) in [("ann", "bob"), ("ann", "cid"), ("bob", "ann"), ("cid", "bob")] {
         for status in ["pending", "accepted"] {
@@ -342,8 +342,8 @@ fn proposal(by: &str) -> NewProposal {
     }
 }
 
-async fn each_agent_has_one_vote_until_the_decision_is_resolved(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn each_agent_has_one_vote_until_the_decision_is_resolved(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let id = store.agents().propose(proposal("ann"), WriteMode::Commit).await.unwrap();
     let vote = async |agent: &str, choice: &str| {
         let vote = Vote { choice: choice.into(), note: None, at_ms: 2 };
@@ -373,31 +373,31 @@ async fn each_agent_has_one_vote_until_the_decision_is_resolved(bench: Arc<Bench
     assert_eq!((ids(Some("open"), None).await, ids(Some("accepted"), None).await), (vec![second], vec![id]));
 }
 
-async fn a_rehearsal_gives_what_the_deed_would_and_leaves_nothing(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_dry_run_returns_the_result_and_changes_nothing(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let agents = store.agents();
     agents.register(component("api", "ann", "active"), WriteMode::Commit).await.unwrap();
-    let rehearse = WriteMode::DryRun;
+    let dry_run = WriteMode::DryRun;
     assert_eq!(
-        agents.register(component("api", "bob", "active"), rehearse).await.unwrap(),
+        agents.register(component("api", "bob", "active"), dry_run).await.unwrap(),
         Registration::OwnedBy("ann".into())
     );
-    agents.register(component("web", "bob", "active"), rehearse).await.unwrap();
-    agents.log(activity("bob", "x", None), rehearse).await.unwrap();
-    agents.heartbeat("bob", 9, rehearse).await.unwrap();
-    agents.set_state("bob", "busy", None, 9, rehearse).await.unwrap();
-    agents.request(request("bob", "ann"), rehearse).await.unwrap();
-    agents.propose(proposal("bob"), rehearse).await.unwrap();
-    assert_eq!(agents.add_conflicts(vec![dispute("high")], 9, rehearse).await.unwrap(), 1);
-    assert_eq!(agents.resolve_conflict(1, None, 9, rehearse).await.unwrap(), ChangeOutcome::NotFound);
-    let counted = agents.delete_all(rehearse).await.unwrap();
+    agents.register(component("web", "bob", "active"), dry_run).await.unwrap();
+    agents.log(activity("bob", "x", None), dry_run).await.unwrap();
+    agents.heartbeat("bob", 9, dry_run).await.unwrap();
+    agents.set_state("bob", "busy", None, 9, dry_run).await.unwrap();
+    agents.request(request("bob", "ann"), dry_run).await.unwrap();
+    agents.propose(proposal("bob"), dry_run).await.unwrap();
+    assert_eq!(agents.add_conflicts(vec![dispute("high")], 9, dry_run).await.unwrap(), 1);
+    assert_eq!(agents.resolve_conflict(1, None, 9, dry_run).await.unwrap(), ChangeOutcome::NotFound);
+    let counted = agents.delete_all(dry_run).await.unwrap();
     assert_eq!(counted.values().sum::<u64>(), 2, "{counted:?}");
     assert_eq!(agents.delete_all(WriteMode::Commit).await.unwrap(), counted);
     assert_eq!((counted["components"], counted["agent_states"]), (1, 1));
 }
 
-async fn deleting_everything_counts_each_table_and_reuses_no_number(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn deleting_everything_counts_each_table_and_reuses_no_number(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let agents = store.agents();
     let mut last = 0;
     for _ in 0..3 {
@@ -421,8 +421,8 @@ async fn deleting_everything_counts_each_table_and_reuses_no_number(bench: Arc<B
     assert!(log(&store, activity("ann", "x", None)).await > last);
 }
 
-async fn the_schema_is_told_as_the_database_has_it(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn the_schema_is_told_as_the_database_has_it(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let tables = store.agents().tables().await.unwrap();
     assert_eq!(tables, ["activities", "agent_states", "collaborations", "components", "conflicts", "decisions"]);
     let columns = store.agents().columns("activities").await.unwrap();
@@ -437,10 +437,10 @@ async fn the_schema_is_told_as_the_database_has_it(bench: Arc<Bench>) {
         ("details", true),
     ];
     assert_eq!(names, expected);
-    assert_eq!((columns[0].kind.as_str(), columns[1].kind.as_str()), (bench.pick("integer", "bigint"), "text"));
+    assert_eq!((columns[0].kind.as_str(), columns[1].kind.as_str()), (database.pick("integer", "bigint"), "text"));
     for other in ["audit", "session", "none", "activities; DROP TABLE activities"] {
         assert_eq!(store.agents().columns(other).await.unwrap(), []);
     }
-    bench.sql("DROP TABLE conflicts").await;
+    database.sql("DROP TABLE conflicts").await;
     assert!(!store.agents().tables().await.unwrap().contains(&"conflicts".to_owned()));
 }

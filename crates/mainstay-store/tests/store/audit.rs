@@ -3,14 +3,14 @@ use std::time::Duration;
 
 use mainstay_store::{AuditEntry, AuditQuery, AuditRow, Store, StoreOptions};
 
-use crate::bench::{Bench, at_once, entry};
+use crate::testing::{TestDatabase, at_once, entry};
 
 on_both_engines![
     an_appended_row_comes_back_as_it_was,
     rows_come_newest_first_in_the_order_they_were_made,
-    noted_rows_are_there_after_a_flush,
-    noted_rows_are_written_without_anybody_asking,
-    a_row_that_is_waited_for_does_not_linger,
+    queued_rows_are_there_after_a_flush,
+    queued_rows_are_written_without_a_flush,
+    an_appended_row_does_not_wait_for_more,
     pages_of_a_query_follow_each_other,
     a_session_or_principal_is_found_among_others,
     a_rare_session_is_found_far_back,
@@ -19,6 +19,8 @@ on_both_engines![
     verifying_is_right_while_rows_are_written,
     an_empty_audit_is_sound,
     odd_texts_are_kept,
+    operators_can_query_the_log_with_sql,
+    a_nul_in_a_text_does_not_break_the_view,
 ];
 
 pub(crate) async fn all(store: &Store) -> Vec<AuditRow> {
@@ -26,12 +28,12 @@ pub(crate) async fn all(store: &Store) -> Vec<AuditRow> {
 }
 
 pub(crate) async fn is_sound(store: &Store, rows: i64) {
-    let verdict = store.audit().verify().await.unwrap();
-    assert_eq!((verdict.rows, verdict.head.seq, verdict.fault), (rows, rows, None));
+    let report = store.audit().verify().await.unwrap();
+    assert_eq!((report.rows, report.head.seq, report.fault), (rows, rows, None));
 }
 
-async fn an_appended_row_comes_back_as_it_was(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_appended_row_comes_back_as_it_was(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for number in [1, 2, 5] {
         store.audit().append(entry(number)).await.unwrap();
     }
@@ -39,12 +41,12 @@ async fn an_appended_row_comes_back_as_it_was(bench: Arc<Bench>) {
     assert_eq!(rows.iter().map(|row| row.seq).collect::<Vec<_>>(), [3, 2, 1]);
     assert_eq!(rows.iter().map(|row| &row.entry).collect::<Vec<_>>(), [&entry(5), &entry(2), &entry(1)]);
     assert!(rows.iter().all(|row| row.hash.len() == 64));
-    let verdict = store.audit().verify().await.unwrap();
-    assert_eq!((verdict.head.seq, &verdict.head.hash), (3, &rows[0].hash));
+    let report = store.audit().verify().await.unwrap();
+    assert_eq!((report.head.seq, &report.head.hash), (3, &rows[0].hash));
 }
 
-async fn rows_come_newest_first_in_the_order_they_were_made(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn rows_come_newest_first_in_the_order_they_were_made(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for number in 0..30 {
         if number % 3 == 0 {
             assert_eq!(store.audit().append(entry(number)).await.unwrap(), i64::try_from(number).unwrap() + 1);
@@ -58,8 +60,8 @@ async fn rows_come_newest_first_in_the_order_they_were_made(bench: Arc<Bench>) {
     is_sound(&store, 30).await;
 }
 
-async fn noted_rows_are_there_after_a_flush(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(1), ..StoreOptions::default() }).await;
+async fn queued_rows_are_there_after_a_flush(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { linger: Duration::from_mins(1), ..StoreOptions::default() }).await;
     for number in 0..3000 {
         store.audit().enqueue(&entry(number)).unwrap();
     }
@@ -68,8 +70,8 @@ async fn noted_rows_are_there_after_a_flush(bench: Arc<Bench>) {
     is_sound(&store, 3000).await;
 }
 
-async fn noted_rows_are_written_without_anybody_asking(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn queued_rows_are_written_without_a_flush(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.audit().enqueue(&entry(1)).unwrap();
     while all(&store).await.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -77,8 +79,8 @@ async fn noted_rows_are_written_without_anybody_asking(bench: Arc<Bench>) {
     is_sound(&store, 1).await;
 }
 
-async fn a_row_that_is_waited_for_does_not_linger(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
+async fn an_appended_row_does_not_wait_for_more(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     store.audit().enqueue(&entry(1)).unwrap();
     // Long enough for the writer to have begun its wait for company.
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -86,8 +88,8 @@ async fn a_row_that_is_waited_for_does_not_linger(bench: Arc<Bench>) {
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
 }
 
-async fn pages_of_a_query_follow_each_other(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn pages_of_a_query_follow_each_other(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for number in 0..100 {
         store.audit().enqueue(&entry(number)).unwrap();
         if number % 7 == 0 {
@@ -114,8 +116,8 @@ async fn pages_of_a_query_follow_each_other(bench: Arc<Bench>) {
     assert!(store.audit().query(none).await.unwrap().is_empty());
 }
 
-async fn a_session_or_principal_is_found_among_others(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_session_or_principal_is_found_among_others(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for number in 0..200 {
         store.audit().enqueue(&entry(number)).unwrap();
     }
@@ -144,8 +146,8 @@ async fn a_session_or_principal_is_found_among_others(bench: Arc<Bench>) {
     }
 }
 
-async fn a_rare_session_is_found_far_back(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_rare_session_is_found_far_back(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let rare = |number| AuditEntry { session: Some("rare".into()), ..entry(number) };
     for number in 0..20_000 {
         let made = if [3, 4500, 4501, 17_000].contains(&number) { rare(number) } else { entry(number) };
@@ -156,7 +158,7 @@ async fn a_rare_session_is_found_far_back(bench: Arc<Bench>) {
     }
     // Whoever opens the store next does not know what has been marked before.
     store.close().await.unwrap();
-    let store = bench.open().await;
+    let store = database.open().await;
     store.audit().append(rare(20_000)).await.unwrap();
     let query = |before, limit| AuditQuery { session: Some("rare".into()), before, limit, ..AuditQuery::default() };
     let seqs = |rows: Vec<AuditRow>| rows.into_iter().map(|row| row.seq).collect::<Vec<_>>();
@@ -167,8 +169,8 @@ async fn a_rare_session_is_found_far_back(bench: Arc<Bench>) {
     is_sound(&store, 20_001).await;
 }
 
-async fn ten_thousand_rows_at_once_are_all_durable_and_in_one_chain(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn ten_thousand_rows_at_once_are_all_durable_and_in_one_chain(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let mut seqs = at_once(10_000, |number| {
         let store = store.clone();
         async move { store.audit().append(entry(number)).await.unwrap() }
@@ -177,15 +179,15 @@ async fn ten_thousand_rows_at_once_are_all_durable_and_in_one_chain(bench: Arc<B
     seqs.sort_unstable();
     assert!(seqs.into_iter().eq(1..=10_000));
     store.close().await.unwrap();
-    let store = bench.open().await;
+    let store = database.open().await;
     is_sound(&store, 10_000).await;
     let mut made: Vec<_> = all(&store).await.into_iter().map(|row| row.entry.at_ms).collect();
     made.sort_unstable();
     assert!(made.into_iter().eq((0..10_000).map(|number| entry(number).at_ms)));
 }
 
-async fn two_replicas_keep_one_chain(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn two_replicas_keep_one_chain(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let mut seqs = at_once(1000, |number| {
         let store = stores[number % 2].clone();
         async move {
@@ -206,8 +208,8 @@ async fn two_replicas_keep_one_chain(bench: Arc<Bench>) {
     assert_eq!(stores[0].audit().query(query).await.unwrap().len(), wanted);
 }
 
-async fn verifying_is_right_while_rows_are_written(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn verifying_is_right_while_rows_are_written(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let writing = tokio::spawn({
         let store = store.clone();
         async move {
@@ -218,8 +220,8 @@ async fn verifying_is_right_while_rows_are_written(bench: Arc<Bench>) {
     });
     let mut verified = 0;
     while !writing.is_finished() {
-        let verdict = store.audit().verify().await.unwrap();
-        assert_eq!((verdict.rows, verdict.fault), (verdict.head.seq, None));
+        let report = store.audit().verify().await.unwrap();
+        assert_eq!((report.rows, report.fault), (report.head.seq, None));
         verified += 1;
     }
     writing.await.unwrap();
@@ -227,15 +229,15 @@ async fn verifying_is_right_while_rows_are_written(bench: Arc<Bench>) {
     is_sound(&store, 400).await;
 }
 
-async fn an_empty_audit_is_sound(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_empty_audit_is_sound(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     is_sound(&store, 0).await;
     assert!(all(&store).await.is_empty());
     store.audit().flush().await.unwrap();
 }
 
-async fn odd_texts_are_kept(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn odd_texts_are_kept(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let odd = AuditEntry {
         session: Some("a\0b".into()),
         principal: "'; DROP TABLE audit; --".into(),
@@ -249,4 +251,47 @@ async fn odd_texts_are_kept(bench: Arc<Bench>) {
     let query = AuditQuery { session: odd.session.clone(), limit: 5, ..AuditQuery::default() };
     assert_eq!(store.audit().query(query).await.unwrap()[0].entry, odd);
     is_sound(&store, 1).await;
+}
+
+async fn operators_can_query_the_log_with_sql(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    for number in 0..40 {
+        let outcome = if number % 10 == 0 { "denied" } else { "ok" };
+        store.audit().enqueue(&AuditEntry { outcome: outcome.into(), ..entry(number) }).unwrap();
+        if number % 7 == 0 {
+            store.audit().flush().await.unwrap();
+        }
+    }
+    store.audit().flush().await.unwrap();
+    let rows = all(&store).await;
+    let shown = database.select("SELECT seq, hash FROM audit ORDER BY seq DESC").await;
+    assert_eq!(shown, rows.iter().map(|row| (row.seq, Some(row.hash.clone()))).collect::<Vec<_>>());
+    for (column, value) in [
+        ("phase", None),
+        ("request_id", Some(entry(5).request_id)),
+        ("principal", Some(entry(5).principal)),
+        ("session", entry(5).session),
+        ("ip", entry(5).ip),
+        ("target", Some(entry(5).target)),
+        ("effect", Some(entry(5).effect)),
+        ("args_digest", Some(entry(5).args_digest)),
+        ("outcome", Some("ok".into())),
+    ] {
+        let shown = database.select(&format!("SELECT at_ms, {column} FROM audit WHERE seq = 6")).await;
+        let value = if column == "phase" { Some("began".into()) } else { value };
+        assert_eq!(shown, [(entry(5).at_ms, value)], "{column}");
+    }
+    let denied = "SELECT COUNT(*), principal FROM audit WHERE outcome = 'denied' AND duration_us = 250 \
+         GROUP BY principal ORDER BY principal";
+    let wanted = [(2, "principal-0"), (1, "principal-1"), (1, "principal-2")];
+    assert_eq!(database.select(denied).await, wanted.map(|(count, name)| (count, Some(name.to_owned()))));
+}
+
+async fn a_nul_in_a_text_does_not_break_the_view(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    store.audit().append(AuditEntry { target: "a\0b".into(), ..entry(1) }).await.unwrap();
+    store.audit().append(entry(2)).await.unwrap();
+    let shown = database.select("SELECT seq, request_id FROM audit WHERE seq = 2").await;
+    assert_eq!(shown, [(2, Some("request-2".to_owned()))]);
+    assert_eq!(database.select("SELECT seq, target FROM audit WHERE seq = 1").await.len(), 1);
 }

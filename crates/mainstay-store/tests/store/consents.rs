@@ -5,13 +5,13 @@ use mainstay_store::{
     StoreError,
 };
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     a_request_is_filed_and_found,
     asking_twice_gives_the_request_that_is_pending,
     an_expired_request_is_not_given_again,
-    a_request_id_that_is_taken_is_refused,
+    a_request_id_that_is_taken_is_rejected,
     past_fifty_that_wait_a_principals_next_request_is_not_filed,
     pending_requests_come_oldest_first,
     a_decision_is_recorded_once,
@@ -57,8 +57,8 @@ async fn approved(consents: Consents<'_>, id: &str) {
     assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), DecisionOutcome::Recorded);
 }
 
-async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_request_is_filed_and_found(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let filed = filed(&store, request("c1", 10)).await;
     assert_eq!(
         (filed.id.as_str(), filed.state, filed.created_ms, filed.expires_ms),
@@ -69,8 +69,8 @@ async fn a_request_is_filed_and_found(bench: Arc<Bench>) {
     assert_eq!(store.consents().find("c2").await.unwrap(), None);
 }
 
-async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn asking_twice_gives_the_request_that_is_pending(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let first = filed(&store, request("c1", 10)).await;
     assert_eq!(filed(&store, request("c2", 11)).await, first);
     let pending = Approval::Pending { id: "c1".into(), expires_ms: 1000 };
@@ -80,25 +80,25 @@ async fn asking_twice_gives_the_request_that_is_pending(bench: Arc<Bench>) {
     assert_eq!(filed(&store, other).await.id, "c3");
 }
 
-async fn an_expired_request_is_not_given_again(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_expired_request_is_not_given_again(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
     let second = NewConsent { expires_ms: 2000, ..request("c2", 1000) };
     assert_eq!(filed(&store, second).await.id, "c2");
 }
 
-async fn a_request_id_that_is_taken_is_refused(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_request_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     let mut other = request("c1", 11);
     other.binding.principal = "bob".into();
-    let refused = store.consents().request(other).await.unwrap_err();
-    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
+    let rejected = store.consents().request(other).await.unwrap_err();
+    assert!(matches!(&rejected, StoreError::Failed(why) if why.contains("exists already")), "{rejected}");
 }
 
-async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let numbered = |principal: &str, number: usize, now_ms: i64| {
         let mut new = NewConsent { expires_ms: now_ms + 100, ..request(&format!("{principal}{number}"), now_ms) };
         (new.binding.principal, new.binding.args_digest) = (principal.into(), number.to_string());
@@ -108,10 +108,10 @@ async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(bench: Arc<
         let (store, new) = (store.clone(), numbered("ann", number, 10));
         async move { store.consents().request(new).await.unwrap() }
     });
-    let (waiting, refused): (Vec<_>, Vec<_>) =
+    let (waiting, rejected): (Vec<_>, Vec<_>) =
         at_once.await.into_iter().partition(|filed| matches!(filed, ConsentRequest::Pending(_)));
     assert_eq!(
-        (waiting.len(), refused.as_slice()),
+        (waiting.len(), rejected.as_slice()),
         (50, [const { ConsentRequest::TooMany { limit: 50 } }; 10].as_slice())
     );
     let ConsentRequest::Pending(one) = &waiting[0] else { panic!("{waiting:?}") };
@@ -126,8 +126,8 @@ async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(bench: Arc<
     filed(&store, numbered("ann", 63, 110)).await;
 }
 
-async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn pending_requests_come_oldest_first(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (id, now_ms, expires_ms) in [("c2", 20, 900), ("c3", 30, 40), ("c1", 10, 900), ("c4", 40, 900)] {
         let mut new = NewConsent { expires_ms, ..request(id, now_ms) };
         new.binding.args_digest = id.into();
@@ -140,8 +140,8 @@ async fn pending_requests_come_oldest_first(bench: Arc<Bench>) {
     assert_eq!(ids(store.consents().pending(40, 1).await.unwrap()), ["c1"]);
 }
 
-async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_decision_is_recorded_once(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap(), DecisionOutcome::Recorded);
     let again = store.consents().decide(ruling("c1", "other", true, 30)).await.unwrap();
@@ -151,16 +151,16 @@ async fn a_decision_is_recorded_once(bench: Arc<Bench>) {
     assert_eq!((found.arguments.as_str(), found.reason.as_deref()), ("{}", Some("too much")));
 }
 
-async fn a_request_that_is_unknown_or_expired_cannot_be_decided(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_request_that_is_unknown_or_expired_cannot_be_decided(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(), DecisionOutcome::Expired);
     assert_eq!(store.consents().decide(ruling("c2", "boss", true, 20)).await.unwrap(), DecisionOutcome::NotFound);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Pending);
 }
 
-async fn an_approval_is_used_up_by_one_call(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_approval_is_used_up_by_one_call(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     approved(store.consents(), "c1").await;
     assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Approved { id: "c1".into() });
     assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), Approval::None);
@@ -169,8 +169,8 @@ async fn an_approval_is_used_up_by_one_call(bench: Arc<Bench>) {
     assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Used));
 }
 
-async fn an_approval_is_good_for_its_own_binding_alone(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_approval_is_good_for_its_own_binding_alone(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     approved(store.consents(), "c1").await;
     for other in [
         Binding { principal: "bob".into(), ..binding() },
@@ -184,15 +184,15 @@ async fn an_approval_is_good_for_its_own_binding_alone(bench: Arc<Bench>) {
     assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
-async fn an_expired_approval_is_worth_nothing(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_expired_approval_is_worth_nothing(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     approved(store.consents(), "c1").await;
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
     assert_eq!(store.consents().use_approval(binding(), 999).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
-async fn a_refusal_holds_until_somebody_is_asked_again(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_refusal_holds_until_somebody_is_asked_again(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Denied { id: "c1".into() });
@@ -202,8 +202,8 @@ async fn a_refusal_holds_until_somebody_is_asked_again(bench: Arc<Bench>) {
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
 }
 
-async fn of_many_who_take_one_approval_one_gets_it(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn of_many_who_take_one_approval_one_gets_it(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     approved(store.consents(), "c1").await;
     let taken = at_once(200, |_| {
         let store = store.clone();
@@ -213,8 +213,8 @@ async fn of_many_who_take_one_approval_one_gets_it(bench: Arc<Bench>) {
     assert_eq!((got, left.len()), (vec![Approval::Approved { id: "c1".into() }], 199));
 }
 
-async fn of_two_replicas_that_take_one_approval_one_gets_it(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_two_replicas_that_take_one_approval_one_gets_it(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     approved(stores[0].consents(), "c1").await;
     let taken = at_once(100, |number| {
         let store = stores[number % 2].clone();
@@ -223,8 +223,8 @@ async fn of_two_replicas_that_take_one_approval_one_gets_it(bench: Arc<Bench>) {
     assert_eq!(taken.await.into_iter().filter(|taken| *taken != Approval::None).count(), 1);
 }
 
-async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn of_many_who_decide_at_once_one_is_recorded(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     let decided = at_once(100, |number| {
         let store = store.clone();
@@ -233,8 +233,8 @@ async fn of_many_who_decide_at_once_one_is_recorded(bench: Arc<Bench>) {
     assert_eq!(decided.await.into_iter().filter(|decided| *decided == DecisionOutcome::Recorded).count(), 1);
 }
 
-async fn sweeping_forgets_expired_requests(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn sweeping_forgets_expired_requests(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.sweep(999).await.unwrap(), 0);
     assert_eq!(store.sweep(1000).await.unwrap(), 1);

@@ -6,39 +6,39 @@ use std::time::Duration;
 use mainstay_store::{Session, Store, StoreError, StoreOptions};
 
 use crate::audit::{all, is_sound};
-use crate::bench::{Bench, at_once, entry};
+use crate::testing::{TestDatabase, at_once, entry};
 
 on_both_engines![
-    a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept,
-    a_commit_that_fails_is_told_to_everybody_in_its_group,
-    one_failing_deed_does_not_take_its_neighbours_along,
-    notes_that_cannot_be_written_for_too_long_are_counted_as_lost,
-    closing_says_when_noted_rows_could_not_be_written,
-    a_full_queue_refuses_notes_and_keeps_those_it_took,
-    waiters_wait_for_room_in_a_full_queue,
-    a_writer_that_is_held_up_fails_and_recovers,
+    a_row_that_cannot_be_written_fails_and_queued_ones_are_kept,
+    a_failed_commit_fails_every_write_of_its_group,
+    one_failing_operation_does_not_fail_the_others_of_its_group,
+    rows_that_cannot_be_written_for_too_long_are_counted_as_lost,
+    closing_fails_if_queued_rows_could_not_be_written,
+    a_full_queue_rejects_rows_and_keeps_those_it_has,
+    appends_wait_for_room_in_a_full_queue,
+    a_blocked_writer_fails_and_recovers,
 ];
 
 // Deterministic stand-ins for a disk that is full: the audit takes no more rows.
 const BREAK: [&str; 2] = [
-    "CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END",
-    "ALTER TABLE audit ADD CONSTRAINT broken CHECK (first_seq < 0) NOT VALID",
+    "CREATE TRIGGER broken BEFORE INSERT ON audit_page BEGIN SELECT RAISE(ABORT, 'no room'); END",
+    "ALTER TABLE audit_page ADD CONSTRAINT broken CHECK (first_seq < 0) NOT VALID",
 ];
-const MEND: [&str; 2] = ["DROP TRIGGER broken", "ALTER TABLE audit DROP CONSTRAINT broken"];
+const MEND: [&str; 2] = ["DROP TRIGGER broken", "ALTER TABLE audit_page DROP CONSTRAINT broken"];
 
 // And for one that fails when it comes to committing.
 const BREAK_COMMIT: [&str; 2] = [
     "CREATE TABLE nobody (id INTEGER PRIMARY KEY);
      CREATE TABLE broken (id INTEGER REFERENCES nobody DEFERRABLE INITIALLY DEFERRED);
-     CREATE TRIGGER broken BEFORE INSERT ON audit BEGIN INSERT INTO broken VALUES (1); END",
+     CREATE TRIGGER broken BEFORE INSERT ON audit_page BEGIN INSERT INTO broken VALUES (1); END",
     "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no room'; END $$;
-     CREATE CONSTRAINT TRIGGER broken AFTER INSERT ON audit
+     CREATE CONSTRAINT TRIGGER broken AFTER INSERT ON audit_page
      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION broken()",
 ];
-const MEND_COMMIT: [&str; 2] = ["DROP TRIGGER broken", "DROP TRIGGER broken ON audit"];
+const MEND_COMMIT: [&str; 2] = ["DROP TRIGGER broken", "DROP TRIGGER broken ON audit_page"];
 
-async fn apply(bench: &Bench, [sqlite, postgres]: [&str; 2]) {
-    bench.sql(bench.pick(sqlite, postgres)).await;
+async fn apply(database: &TestDatabase, [sqlite, postgres]: [&str; 2]) {
+    database.sql(database.pick(sqlite, postgres)).await;
 }
 
 async fn recovery(store: &Store) {
@@ -55,10 +55,10 @@ fn is_failed<T: std::fmt::Debug>(outcome: &Result<T, StoreError>) -> bool {
     matches!(outcome, Err(StoreError::Failed(_)))
 }
 
-async fn a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_row_that_cannot_be_written_fails_and_queued_ones_are_kept(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.audit().append(entry(1)).await.unwrap();
-    apply(&bench, BREAK).await;
+    apply(&database, BREAK).await;
     store.audit().enqueue(&entry(2)).unwrap();
     assert!(is_failed(&store.audit().append(entry(3)).await));
     assert!(is_failed(&store.audit().flush().await));
@@ -68,7 +68,7 @@ async fn a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept(bench: Arc
     // What has nothing to do with the audit goes on.
     assert!(store.nonces().claim("n", 100).await.unwrap());
 
-    apply(&bench, MEND).await;
+    apply(&database, MEND).await;
     recovery(&store).await;
     store.audit().enqueue(&entry(5)).unwrap();
     assert_eq!(store.audit().append(entry(6)).await.unwrap(), 4);
@@ -78,10 +78,10 @@ async fn a_row_that_cannot_be_written_is_told_and_noted_ones_are_kept(bench: Arc
     assert_eq!((store.lost_audit_rows(), store.ping().await), (0, Ok(())));
 }
 
-async fn a_commit_that_fails_is_told_to_everybody_in_its_group(bench: Arc<Bench>) {
-    let store = bench.open().await;
-    apply(&bench, BREAK_COMMIT).await;
-    let held = bench.hold_up_writers().await;
+async fn a_failed_commit_fails_every_write_of_its_group(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    apply(&database, BREAK_COMMIT).await;
+    let held = database.block_writers().await;
     store.audit().enqueue(&entry(1)).unwrap();
     let rows = at_once(20, |number| {
         let store = store.clone();
@@ -97,7 +97,7 @@ async fn a_commit_that_fails_is_told_to_everybody_in_its_group(bench: Arc<Bench>
         drop(held);
     });
     assert!(rows.iter().all(is_failed));
-    apply(&bench, MEND_COMMIT).await;
+    apply(&database, MEND_COMMIT).await;
     recovery(&store).await;
     // Nobody was told of a success that did not last, nor of a failure that did.
     for (number, claimed) in claims {
@@ -108,9 +108,9 @@ async fn a_commit_that_fails_is_told_to_everybody_in_its_group(bench: Arc<Bench>
     is_sound(&store, 1).await;
 }
 
-async fn one_failing_deed_does_not_take_its_neighbours_along(bench: Arc<Bench>) {
-    let store = bench.open().await;
-    let held = bench.hold_up_writers().await;
+async fn one_failing_operation_does_not_fail_the_others_of_its_group(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    let held = database.block_writers().await;
     let claims = at_once(50, |number| {
         let store = store.clone();
         // Neither engine takes a NUL in a text.
@@ -132,41 +132,41 @@ async fn one_failing_deed_does_not_take_its_neighbours_along(bench: Arc<Bench>) 
     is_sound(&store, 50).await;
 }
 
-async fn notes_that_cannot_be_written_for_too_long_are_counted_as_lost(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { note_patience: Duration::ZERO, ..StoreOptions::default() }).await;
-    apply(&bench, BREAK).await;
+async fn rows_that_cannot_be_written_for_too_long_are_counted_as_lost(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { retry_rows_for: Duration::ZERO, ..StoreOptions::default() }).await;
+    apply(&database, BREAK).await;
     store.audit().enqueue(&entry(1)).unwrap();
     store.audit().enqueue(&entry(2)).unwrap();
     while store.lost_audit_rows() < 2 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(store.queued(), 0);
-    apply(&bench, MEND).await;
+    apply(&database, MEND).await;
     recovery(&store).await;
     store.audit().append(entry(3)).await.unwrap();
     is_sound(&store, 1).await;
 }
 
-async fn closing_says_when_noted_rows_could_not_be_written(bench: Arc<Bench>) {
-    let store = bench.open().await;
-    apply(&bench, BREAK).await;
+async fn closing_fails_if_queued_rows_could_not_be_written(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    apply(&database, BREAK).await;
     store.audit().enqueue(&entry(1)).unwrap();
     let closed = store.close().await;
-    assert!(matches!(&closed, Err(StoreError::Failed(why)) if why.contains("1 noted")), "{closed:?}");
+    assert!(matches!(&closed, Err(StoreError::Failed(why)) if why.contains("1 queued")), "{closed:?}");
     assert_eq!(store.lost_audit_rows(), 1);
 }
 
-async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { queue: 10, ..StoreOptions::default() }).await;
-    let held = bench.hold_up_writers().await;
+async fn a_full_queue_rejects_rows_and_keeps_those_it_has(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { queue: 10, ..StoreOptions::default() }).await;
+    let held = database.block_writers().await;
     let mut taken = 0;
-    let refused = loop {
+    let rejected = loop {
         match store.audit().enqueue(&entry(taken)) {
             Ok(()) => taken += 1,
             Err(error) => break error,
         }
     };
-    assert_eq!(refused, StoreError::Overloaded);
+    assert_eq!(rejected, StoreError::Overloaded);
     assert!(taken >= 10 && store.queued() >= 10, "{taken}");
     drop(held);
     store.audit().flush().await.unwrap();
@@ -174,8 +174,8 @@ async fn a_full_queue_refuses_notes_and_keeps_those_it_took(bench: Arc<Bench>) {
     store.audit().enqueue(&entry(0)).unwrap();
 }
 
-async fn waiters_wait_for_room_in_a_full_queue(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { queue: 2, group: 2, ..StoreOptions::default() }).await;
+async fn appends_wait_for_room_in_a_full_queue(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { queue: 2, group: 2, ..StoreOptions::default() }).await;
     let appended = at_once(50, |number| {
         let store = store.clone();
         async move { store.audit().append(entry(number)).await }
@@ -184,10 +184,10 @@ async fn waiters_wait_for_room_in_a_full_queue(bench: Arc<Bench>) {
     is_sound(&store, 50).await;
 }
 
-async fn a_writer_that_is_held_up_fails_and_recovers(bench: Arc<Bench>) {
+async fn a_blocked_writer_fails_and_recovers(database: Arc<TestDatabase>) {
     let options = StoreOptions { busy_timeout: Duration::from_millis(100), ..StoreOptions::default() };
-    let store = bench.open_with(options).await;
-    let held = bench.hold_up_writers().await;
+    let store = database.open_with(options).await;
+    let held = database.block_writers().await;
     assert!(is_failed(&store.audit().append(entry(1)).await));
     assert!(is_failed(&store.nonces().claim("n", 100).await));
     assert!(store.failing());
@@ -216,14 +216,14 @@ async fn a_full_sqlite_file_refuses_rows_until_there_is_room() {
     store.sessions().open(ballast).await.unwrap();
 
     let mut rows = 0;
-    let refused = loop {
+    let rejected = loop {
         match store.audit().append(entry(0)).await {
             Ok(_) => rows += 1,
             Err(error) => break error,
         }
         assert!(rows < 10_000, "the file grows without end");
     };
-    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("full")), "{refused}");
+    assert!(matches!(&rejected, StoreError::Failed(why) if why.contains("full")), "{rejected}");
     assert!(rows > 100);
     assert!(store.failing());
     is_sound(&store, rows).await;
@@ -241,11 +241,11 @@ async fn a_full_sqlite_file_refuses_rows_until_there_is_room() {
     is_sound(&store, rows + 501).await;
 }
 
-async fn a_server_that_hung_up_is_not_noticed(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_closed_connection_is_opened_again(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.audit().append(entry(1)).await.unwrap();
     store.audit().verify().await.unwrap();
-    bench
+    database
         .sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
         .await;
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
@@ -254,6 +254,6 @@ async fn a_server_that_hung_up_is_not_noticed(bench: Arc<Bench>) {
 }
 
 #[tokio::test]
-async fn a_postgres_server_that_hung_up_is_not_noticed() {
-    crate::bench::on_postgres(a_server_that_hung_up_is_not_noticed).await;
+async fn a_connection_that_postgres_closed_is_opened_again() {
+    crate::testing::on_postgres(a_closed_connection_is_opened_again).await;
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use mainstay_store::{FEED_RETENTION_MS, Feed, NewFeedPage};
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     events_are_numbered_without_gaps_and_read_after_a_number,
@@ -19,8 +19,8 @@ async fn append(feed: Feed<'_>, count: u32, now_ms: i64) -> i64 {
     feed.append(NewFeedPage { events, count, now_ms }).await.unwrap()
 }
 
-async fn events_are_numbered_without_gaps_and_read_after_a_number(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn events_are_numbered_without_gaps_and_read_after_a_number(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let feed = store.feed();
     assert_eq!((append(feed, 3, NOW).await, append(feed, 2, NOW).await, append(feed, 1, NOW).await), (3, 5, 6));
     let spans = |pages: Vec<mainstay_store::FeedPage>| pages.iter().map(|p| (p.first, p.last)).collect::<Vec<_>>();
@@ -31,8 +31,8 @@ async fn events_are_numbered_without_gaps_and_read_after_a_number(bench: Arc<Ben
     assert_eq!(feed.after(5, 1).await.unwrap()[0].events, "[1]");
 }
 
-async fn pages_written_at_once_on_two_replicas_share_one_order(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn pages_written_at_once_on_two_replicas_share_one_order(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let mut last = at_once(60, |number| {
         let store = stores[number % 2].clone();
         async move { append(store.feed(), 2, NOW).await }
@@ -42,8 +42,8 @@ async fn pages_written_at_once_on_two_replicas_share_one_order(bench: Arc<Bench>
     assert_eq!(last, (1..=60).map(|number| number * 2).collect::<Vec<i64>>());
 }
 
-async fn an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let feed = store.feed();
     let first = feed.listen(NOW).await.unwrap();
     assert_eq!((first.seq, first.floor, first.listened_ms), (1, 1, NOW));
@@ -55,8 +55,8 @@ async fn an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not(bench: Arc
     assert_eq!(feed.head().await.unwrap(), late);
 }
 
-async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let feed = store.feed();
     append(feed, 2, NOW).await;
     append(feed, 1, NOW + 10).await;
@@ -65,12 +65,12 @@ async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(bench: Ar
     assert_eq!(store.sweep(NOW + FEED_RETENTION_MS).await.unwrap(), 0);
 }
 
-async fn numbers_go_on_after_everything_was_forgotten_and_after_a_restart(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn numbers_go_on_after_everything_was_forgotten_and_after_a_restart(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     append(store.feed(), 4, NOW).await;
     store.sweep(NOW + FEED_RETENTION_MS).await.unwrap();
     store.close().await.unwrap();
-    let store = bench.open().await;
+    let store = database.open().await;
     assert_eq!(append(store.feed(), 1, NOW).await, 5);
     assert_eq!(store.feed().head().await.unwrap().floor, 4);
 }

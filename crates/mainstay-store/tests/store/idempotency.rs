@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use mainstay_store::{ClaimOutcome, KeyClaim, KeyState};
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     a_new_key_is_ours_and_then_busy,
@@ -37,16 +37,16 @@ fn replay(outcome: &str) -> ClaimOutcome {
     ClaimOutcome::Finished { outcome: outcome.into(), target: "files_write".into(), args_digest: "d1".into() }
 }
 
-async fn a_new_key_is_ours_and_then_busy(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_new_key_is_ours_and_then_busy(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
     // What is told is the first caller's call, not the second's.
     let other = KeyClaim { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..begin("ann", "k") };
     assert_eq!(store.idempotency().claim(other).await.unwrap(), busy());
 }
 
-async fn a_key_is_looked_up_without_being_taken(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_key_is_looked_up_without_being_taken(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let find = async |who: &str, now_ms| store.idempotency().find(who, "k", now_ms).await.unwrap();
     assert_eq!(find("ann", 10).await, None);
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
@@ -56,38 +56,38 @@ async fn a_key_is_looked_up_without_being_taken(bench: Arc<Bench>) {
     assert_eq!(find("ann", 100).await, None, "it has expired");
 }
 
-async fn a_finished_key_replays_its_outcome(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_finished_key_replays_its_outcome(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "{\"ok\":true}".into()).await.unwrap();
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("{\"ok\":true}"));
 }
 
-async fn an_outcome_is_never_replaced(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_outcome_is_never_replaced(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "first".into()).await.unwrap();
     store.idempotency().finish("ann", "k", "second".into()).await.unwrap();
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("first"));
 }
 
-async fn an_abandoned_key_is_free_again(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_abandoned_key_is_free_again(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().release("ann", "k").await.unwrap();
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
 }
 
-async fn a_finished_key_cannot_be_abandoned(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_finished_key_cannot_be_abandoned(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
     store.idempotency().release("ann", "k").await.unwrap();
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("done"));
 }
 
-async fn keys_are_private_to_their_principal(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn keys_are_private_to_their_principal(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     assert_eq!(store.idempotency().claim(begin("bob", "k")).await.unwrap(), ClaimOutcome::Claimed);
     store.idempotency().finish("bob", "k", "bob's".into()).await.unwrap();
@@ -95,8 +95,8 @@ async fn keys_are_private_to_their_principal(bench: Arc<Bench>) {
     assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), busy());
 }
 
-async fn an_expired_key_counts_as_absent(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_expired_key_counts_as_absent(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "old".into()).await.unwrap();
     let early = KeyClaim { now_ms: 99, expires_ms: 300, ..begin("ann", "k") };
@@ -110,8 +110,8 @@ async fn an_expired_key_counts_as_absent(bench: Arc<Bench>) {
     assert!(matches!(store.idempotency().claim(now).await.unwrap(), ClaimOutcome::Running { since_ms: 100, .. }));
 }
 
-async fn of_many_who_begin_at_once_one_is_new(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn of_many_who_begin_at_once_one_is_new(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let begun = at_once(200, |_| {
         let store = store.clone();
         async move { store.idempotency().claim(begin("ann", "k")).await.unwrap() }
@@ -121,8 +121,8 @@ async fn of_many_who_begin_at_once_one_is_new(bench: Arc<Bench>) {
     assert_eq!(begun.iter().filter(|begun| **begun == busy()).count(), 199);
 }
 
-async fn of_two_replicas_that_begin_at_once_one_is_new(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_two_replicas_that_begin_at_once_one_is_new(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let begun = at_once(200, |number| {
         let store = stores[number % 2].clone();
         async move { store.idempotency().claim(begin("ann", &(number / 2 % 10).to_string())).await.unwrap() }
@@ -130,8 +130,8 @@ async fn of_two_replicas_that_begin_at_once_one_is_new(bench: Arc<Bench>) {
     assert_eq!(begun.await.into_iter().filter(|begun| *begun == ClaimOutcome::Claimed).count(), 10);
 }
 
-async fn sweeping_forgets_expired_keys(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn sweeping_forgets_expired_keys(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.idempotency().claim(begin("ann", "a")).await.unwrap();
     store.idempotency().claim(KeyClaim { expires_ms: 500, ..begin("ann", "b") }).await.unwrap();
     assert_eq!(store.sweep(100).await.unwrap(), 1);

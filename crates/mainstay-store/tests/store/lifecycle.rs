@@ -4,7 +4,7 @@ use std::time::Duration;
 use mainstay_store::{AuditQuery, ClaimOutcome, KeyClaim, Session, Store, StoreError, StoreOptions};
 
 use crate::audit::{all, is_sound};
-use crate::bench::{Bench, at_once, entry};
+use crate::testing::{TestDatabase, at_once, entry};
 
 on_both_engines![
     everything_is_there_after_reopening,
@@ -12,9 +12,9 @@ on_both_engines![
     a_dropped_store_writes_what_was_noted,
     a_closed_store_says_so,
     many_who_open_a_new_database_at_once_all_succeed,
-    a_database_of_a_newer_program_is_refused,
-    a_database_with_another_migration_is_refused,
-    one_sweep_sweeps_everything,
+    a_database_of_a_newer_program_is_rejected,
+    a_database_with_another_migration_is_rejected,
+    a_sweep_deletes_everything_that_has_expired,
     a_store_knows_its_engine_and_answers_a_ping,
 ];
 
@@ -40,15 +40,15 @@ fn begin() -> KeyClaim {
     }
 }
 
-async fn everything_is_there_after_reopening(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn everything_is_there_after_reopening(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
     store.idempotency().claim(begin()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
     store.close().await.unwrap();
 
-    let store = bench.open().await;
+    let store = database.open().await;
     assert_eq!(store.sessions().find("s", 2).await.unwrap(), Some(session()));
     assert!(matches!(store.idempotency().claim(begin()).await.unwrap(), ClaimOutcome::Running { since_ms: 1, .. }));
     assert!(!store.nonces().claim("n", 100).await.unwrap());
@@ -56,28 +56,28 @@ async fn everything_is_there_after_reopening(bench: Arc<Bench>) {
     is_sound(&store, 2).await;
 }
 
-async fn closing_writes_what_was_noted(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
+async fn closing_writes_what_was_noted(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     for number in 0..2500 {
         store.audit().enqueue(&entry(number)).unwrap();
     }
     store.close().await.unwrap();
-    is_sound(&bench.open().await, 2500).await;
+    is_sound(&database.open().await, 2500).await;
 }
 
-async fn a_dropped_store_writes_what_was_noted(bench: Arc<Bench>) {
-    let store = bench.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
+async fn a_dropped_store_writes_what_was_noted(database: Arc<TestDatabase>) {
+    let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     store.audit().enqueue(&entry(1)).unwrap();
     drop(store);
-    let store = bench.open().await;
+    let store = database.open().await;
     while all(&store).await.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     is_sound(&store, 1).await;
 }
 
-async fn a_closed_store_says_so(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_closed_store_says_so(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.audit().append(entry(1)).await.unwrap();
     let (first, second) = tokio::join!(store.close(), store.close());
     assert_eq!((first, second, store.close().await), (Ok(()), Ok(()), Ok(())));
@@ -97,11 +97,11 @@ async fn a_closed_store_says_so(bench: Arc<Bench>) {
     assert_eq!(store.ping().await.err(), closed);
 }
 
-async fn many_who_open_a_new_database_at_once_all_succeed(bench: Arc<Bench>) {
+async fn many_who_open_a_new_database_at_once_all_succeed(database: Arc<TestDatabase>) {
     let stores = at_once(8, |number| {
-        let bench = bench.clone();
+        let database = database.clone();
         async move {
-            let store = bench.open().await;
+            let store = database.open().await;
             store.audit().append(entry(number)).await.unwrap();
             store
         }
@@ -111,29 +111,31 @@ async fn many_who_open_a_new_database_at_once_all_succeed(bench: Arc<Bench>) {
     }
 }
 
-async fn a_database_of_a_newer_program_is_refused(bench: Arc<Bench>) {
-    bench.open().await.close().await.unwrap();
-    bench
-        .sql(bench.pick(
+async fn a_database_of_a_newer_program_is_rejected(database: Arc<TestDatabase>) {
+    database.open().await.close().await.unwrap();
+    database
+        .sql(database.pick(
             "INSERT INTO migration (number, checksum) VALUES (9999, x'00')",
             "INSERT INTO migration (number, checksum) VALUES (9999, '\\x00')",
         ))
         .await;
-    let refused = Store::open(&bench.url(), StoreOptions::default()).await.unwrap_err();
-    let said = refused.to_string();
-    assert!(matches!(refused, StoreError::Open(_)), "{said}");
+    let rejected = Store::open(&database.url(), StoreOptions::default()).await.unwrap_err();
+    let said = rejected.to_string();
+    assert!(matches!(rejected, StoreError::Open(_)), "{said}");
     assert!(said.contains("newer version") && said.contains("9999"), "{said}");
 }
 
-async fn a_database_with_another_migration_is_refused(bench: Arc<Bench>) {
-    bench.open().await.close().await.unwrap();
-    bench.sql(bench.pick("UPDATE migration SET checksum = x'00'", "UPDATE migration SET checksum = '\\x00'")).await;
-    let refused = Store::open(&bench.url(), StoreOptions::default()).await.unwrap_err();
-    assert!(matches!(&refused, StoreError::Open(why) if why.contains("migration 1 ")), "{refused}");
+async fn a_database_with_another_migration_is_rejected(database: Arc<TestDatabase>) {
+    database.open().await.close().await.unwrap();
+    database
+        .sql(database.pick("UPDATE migration SET checksum = x'00'", "UPDATE migration SET checksum = '\\x00'"))
+        .await;
+    let rejected = Store::open(&database.url(), StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(&rejected, StoreError::Open(why) if why.contains("migration 1 ")), "{rejected}");
 }
 
-async fn one_sweep_sweeps_everything(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_sweep_deletes_everything_that_has_expired(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
     store.idempotency().claim(begin()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
@@ -144,9 +146,9 @@ async fn one_sweep_sweeps_everything(bench: Arc<Bench>) {
     is_sound(&store, 1).await;
 }
 
-async fn a_store_knows_its_engine_and_answers_a_ping(bench: Arc<Bench>) {
-    let store = bench.open().await;
-    assert_eq!(store.engine(), bench.pick("sqlite", "postgres"));
+async fn a_store_knows_its_engine_and_answers_a_ping(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    assert_eq!(store.engine(), database.pick("sqlite", "postgres"));
     store.ping().await.unwrap();
     assert!(!store.failing());
     assert_eq!((store.queued(), store.lost_audit_rows()), (0, 0));
@@ -154,7 +156,7 @@ async fn a_store_knows_its_engine_and_answers_a_ping(bench: Arc<Bench>) {
 }
 
 #[tokio::test]
-async fn a_sqlite_file_is_its_owners_alone() {
+async fn only_the_owner_can_read_a_sqlite_file() {
     use std::os::unix::fs::PermissionsExt as _;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
@@ -170,19 +172,19 @@ async fn a_sqlite_file_is_its_owners_alone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_opened_says_why() {
+async fn a_database_that_cannot_be_opened_is_explained() {
     let dir = tempfile::tempdir().unwrap();
     let nowhere = format!("sqlite:{}/missing/store.db", dir.path().display());
-    let refused = Store::open(&nowhere, StoreOptions::default()).await.unwrap_err().to_string();
-    assert!(refused.contains("directory that does not exist"), "{refused}");
+    let rejected = Store::open(&nowhere, StoreOptions::default()).await.unwrap_err().to_string();
+    assert!(rejected.contains("directory that does not exist"), "{rejected}");
 
     let path = dir.path().join("no-database");
     std::fs::write(&path, "this is no database, whatever its name may be. ".repeat(100)).unwrap();
-    let refused = Store::open(&format!("sqlite:{}", path.display()), StoreOptions::default()).await.unwrap_err();
-    assert!(matches!(&refused, StoreError::Open(why) if why.contains("not a database")), "{refused}");
+    let rejected = Store::open(&format!("sqlite:{}", path.display()), StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(&rejected, StoreError::Open(why) if why.contains("not a database")), "{rejected}");
 
     let nobody = "postgres://user:hunter2@127.0.0.1:1/nobody";
-    let refused = Store::open(nobody, StoreOptions::default()).await.unwrap_err();
-    assert!(matches!(refused, StoreError::Open(_)), "{refused}");
-    assert!(!format!("{refused:?}").contains("hunter2"));
+    let rejected = Store::open(nobody, StoreOptions::default()).await.unwrap_err();
+    assert!(matches!(rejected, StoreError::Open(_)), "{rejected}");
+    assert!(!format!("{rejected:?}").contains("hunter2"));
 }

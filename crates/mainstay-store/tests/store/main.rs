@@ -5,19 +5,19 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stderr, reason = "that half of the suite is skipped has to be seen")]
 
-/// Runs cases, each a function that takes a fresh [`bench::Bench`], on both engines.
+/// Runs cases, each a function that takes a fresh [`testing::TestDatabase`], on both engines.
 macro_rules! on_both_engines {
     ($($case:ident),* $(,)?) => {
         mod sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
-                crate::bench::on_sqlite(super::$case).await;
+                crate::testing::on_sqlite(super::$case).await;
             })*
         }
         mod postgres {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $case() {
-                crate::bench::on_postgres(super::$case).await;
+                crate::testing::on_postgres(super::$case).await;
             })*
         }
     };
@@ -25,7 +25,6 @@ macro_rules! on_both_engines {
 
 mod agents;
 mod audit;
-mod bench;
 mod consents;
 mod failures;
 mod feed;
@@ -37,3 +36,4 @@ mod secrets;
 mod sessions;
 mod signing;
 mod tampering;
+mod testing;

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     a_nonce_is_claimed_once,
@@ -9,15 +9,15 @@ on_both_engines![
     a_nonce_is_forgotten_only_after_it_has_expired,
 ];
 
-async fn a_nonce_is_claimed_once(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_nonce_is_claimed_once(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(store.nonces().claim("n", 100).await.unwrap());
     assert!(!store.nonces().claim("n", 900).await.unwrap());
     assert!(store.nonces().claim("m", 100).await.unwrap());
 }
 
-async fn of_many_claims_at_once_one_is_the_first(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn of_many_claims_at_once_one_is_the_first(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let claims = at_once(200, |_| {
         let store = store.clone();
         async move { store.nonces().claim("n", 100).await.unwrap() }
@@ -25,8 +25,8 @@ async fn of_many_claims_at_once_one_is_the_first(bench: Arc<Bench>) {
     assert_eq!(claims.await.into_iter().filter(|first| *first).count(), 1);
 }
 
-async fn of_claims_on_two_replicas_one_is_the_first(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_claims_on_two_replicas_one_is_the_first(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let claims = at_once(400, |number| {
         let store = stores[number % 2].clone();
         // Each replica meets the nonces in its own order.
@@ -36,8 +36,8 @@ async fn of_claims_on_two_replicas_one_is_the_first(bench: Arc<Bench>) {
     assert_eq!(claims.await.into_iter().filter(|first| *first).count(), 20);
 }
 
-async fn a_nonce_is_forgotten_only_after_it_has_expired(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_nonce_is_forgotten_only_after_it_has_expired(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(store.nonces().claim("n", 100).await.unwrap());
     assert_eq!(store.sweep(99).await.unwrap(), 0);
     assert!(!store.nonces().claim("n", 100).await.unwrap());

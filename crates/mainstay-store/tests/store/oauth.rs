@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation, StoreError};
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     clients_are_kept_and_listed,
-    a_client_id_that_is_taken_is_refused,
+    a_client_id_that_is_taken_is_rejected,
     disabling_a_client_revokes_its_tokens,
     a_disabled_client_is_issued_nothing,
     a_refresh_token_rotates_and_keeps_what_it_stood_for,
@@ -14,7 +14,7 @@ on_both_engines![
     reuse_revokes_the_whole_family,
     an_expired_revoked_or_unknown_token_is_unknown,
     another_clients_token_is_unknown_and_stays_good,
-    a_successor_that_exists_is_refused_and_nothing_is_spent,
+    a_successor_that_exists_is_rejected_and_nothing_is_spent,
     of_many_who_rotate_at_once_one_does_and_the_family_is_revoked,
     a_revoked_access_token_is_remembered_until_it_expires,
     sweeping_forgets_expired_tokens,
@@ -53,8 +53,8 @@ fn stood_for(family: &str, expires_ms: i64) -> Rotation {
     })
 }
 
-async fn clients_are_kept_and_listed(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn clients_are_kept_and_listed(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (id, created_ms) in [("b", 10), ("A", 20), ("a", 10)] {
         store.oauth().add_client(client(id, created_ms)).await.unwrap();
     }
@@ -63,16 +63,16 @@ async fn clients_are_kept_and_listed(bench: Arc<Bench>) {
     assert_eq!(store.oauth().clients().await.unwrap(), [client("a", 10), client("b", 10), client("A", 20)]);
 }
 
-async fn a_client_id_that_is_taken_is_refused(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_client_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().add_client(client("a", 10)).await.unwrap();
-    let refused = store.oauth().add_client(client("a", 20)).await.unwrap_err();
-    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
+    let rejected = store.oauth().add_client(client("a", 20)).await.unwrap_err();
+    assert!(matches!(&rejected, StoreError::Failed(why) if why.contains("exists already")), "{rejected}");
     assert_eq!(store.oauth().client("a").await.unwrap(), Some(client("a", 10)));
 }
 
-async fn disabling_a_client_revokes_its_tokens(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn disabling_a_client_revokes_its_tokens(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().add_client(client("app", 10)).await.unwrap();
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(NewRefreshToken { client: "other".into(), ..token("t2", "f2") }).await.unwrap();
@@ -84,22 +84,22 @@ async fn disabling_a_client_revokes_its_tokens(bench: Arc<Bench>) {
     assert!(matches!(other, Rotation::Rotated(_)), "{other:?}");
 }
 
-async fn a_disabled_client_is_issued_nothing(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_disabled_client_is_issued_nothing(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().add_client(Client { disabled: true, ..client("app", 10) }).await.unwrap();
     assert!(store.oauth().issue_refresh(token("t1", "f1")).await.is_err());
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 200).await.unwrap(), Rotation::Unknown);
 }
 
-async fn a_refresh_token_rotates_and_keeps_what_it_stood_for(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_refresh_token_rotates_and_keeps_what_it_stood_for(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 299, 900).await.unwrap(), stood_for("f1", 300));
 }
 
-async fn what_a_refresh_token_stands_for_is_told_to_its_client_alone(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn what_a_refresh_token_stands_for_is_told_to_its_client_alone(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     let told = store.oauth().refresh("t1", "app").await.unwrap().map(Rotation::Rotated);
     assert_eq!(told, Some(stood_for("f1", 100)));
@@ -107,8 +107,8 @@ async fn what_a_refresh_token_stands_for_is_told_to_its_client_alone(bench: Arc<
     assert_eq!(store.oauth().refresh("never", "app").await.unwrap(), None);
 }
 
-async fn reuse_revokes_the_whole_family(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn reuse_revokes_the_whole_family(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
     store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap();
@@ -122,8 +122,8 @@ async fn reuse_revokes_the_whole_family(bench: Arc<Bench>) {
     assert_eq!(store.oauth().rotate_refresh("u1", "app", "u2", 30, 300).await.unwrap(), stood_for("f2", 100));
 }
 
-async fn an_expired_revoked_or_unknown_token_is_unknown(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_expired_revoked_or_unknown_token_is_unknown(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
     store.oauth().revoke_family("f2", 500).await.unwrap();
@@ -138,8 +138,8 @@ async fn an_expired_revoked_or_unknown_token_is_unknown(bench: Arc<Bench>) {
     );
 }
 
-async fn another_clients_token_is_unknown_and_stays_good(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn another_clients_token_is_unknown_and_stays_good(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
@@ -148,8 +148,8 @@ async fn another_clients_token_is_unknown_and_stays_good(bench: Arc<Bench>) {
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 20, 300).await.unwrap(), stood_for("f1", 300));
 }
 
-async fn a_successor_that_exists_is_refused_and_nothing_is_spent(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_successor_that_exists_is_rejected_and_nothing_is_spent(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
     assert!(store.oauth().issue_refresh(token("t1", "f3")).await.is_err());
@@ -157,8 +157,8 @@ async fn a_successor_that_exists_is_refused_and_nothing_is_spent(bench: Arc<Benc
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
 }
 
-async fn of_many_who_rotate_at_once_one_does_and_the_family_is_revoked(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_many_who_rotate_at_once_one_does_and_the_family_is_revoked(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     stores[0].oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     let rotations = at_once(100, |number| {
         let store = stores[number % 2].clone();
@@ -172,8 +172,8 @@ async fn of_many_who_rotate_at_once_one_does_and_the_family_is_revoked(bench: Ar
     assert_eq!(after, Rotation::Unknown);
 }
 
-async fn a_revoked_access_token_is_remembered_until_it_expires(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_revoked_access_token_is_remembered_until_it_expires(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(!store.oauth().is_access_revoked("j").await.unwrap());
     store.oauth().revoke_access("j", 200).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
@@ -183,8 +183,8 @@ async fn a_revoked_access_token_is_remembered_until_it_expires(bench: Arc<Bench>
     assert!(!store.oauth().is_access_revoked("j").await.unwrap());
 }
 
-async fn sweeping_forgets_expired_tokens(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn sweeping_forgets_expired_tokens(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(NewRefreshToken { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();

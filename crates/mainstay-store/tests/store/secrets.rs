@@ -1,21 +1,21 @@
 use std::sync::Arc;
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![a_secret_keeps_its_first_value, of_many_replicas_that_need_a_secret_at_once_all_get_the_same,];
 
-async fn a_secret_keeps_its_first_value(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_secret_keeps_its_first_value(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let first = vec![0, 255, 7];
     assert_eq!(store.secrets().secret("signing", first.clone()).await.unwrap(), first);
     assert_eq!(store.secrets().secret("other", vec![1]).await.unwrap(), [1]);
     store.close().await.unwrap();
-    let store = bench.open().await;
+    let store = database.open().await;
     assert_eq!(store.secrets().secret("signing", vec![9]).await.unwrap(), first);
 }
 
-async fn of_many_replicas_that_need_a_secret_at_once_all_get_the_same(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_many_replicas_that_need_a_secret_at_once_all_get_the_same(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let mut secrets = at_once(50, |number| {
         let store = stores[number % 2].clone();
         async move { store.secrets().secret("signing", number.to_be_bytes().to_vec()).await.unwrap() }

@@ -2,11 +2,11 @@ use std::sync::Arc;
 
 use mainstay_store::{Session, StoreError};
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     an_open_session_is_found_until_it_expires,
-    an_id_that_is_taken_is_refused,
+    an_id_that_is_taken_is_rejected,
     of_many_who_open_one_id_at_once_one_succeeds,
     extending_keeps_a_session_alive,
     a_closed_session_is_gone,
@@ -26,8 +26,8 @@ fn session(id: &str, principal: &str, expires_ms: i64) -> Session {
     }
 }
 
-async fn an_open_session_is_found_until_it_expires(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_open_session_is_found_until_it_expires(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let opened = session("a", "ann", 100);
     store.sessions().open(opened.clone()).await.unwrap();
     assert_eq!(store.sessions().find("a", 99).await.unwrap(), Some(opened));
@@ -35,17 +35,17 @@ async fn an_open_session_is_found_until_it_expires(bench: Arc<Bench>) {
     assert_eq!(store.sessions().find("b", 99).await.unwrap(), None);
 }
 
-async fn an_id_that_is_taken_is_refused(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn an_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.sessions().open(session("a", "ann", 100)).await.unwrap();
-    let refused = store.sessions().open(session("a", "bob", 200)).await.unwrap_err();
-    assert!(matches!(&refused, StoreError::Failed(why) if why.contains("exists already")), "{refused}");
+    let rejected = store.sessions().open(session("a", "bob", 200)).await.unwrap_err();
+    assert!(matches!(&rejected, StoreError::Failed(why) if why.contains("exists already")), "{rejected}");
     assert_eq!(store.sessions().find("a", 0).await.unwrap().unwrap().principal, "ann");
     assert!(!store.failing());
 }
 
-async fn of_many_who_open_one_id_at_once_one_succeeds(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn of_many_who_open_one_id_at_once_one_succeeds(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     let opened = at_once(50, |number| {
         let store = store.clone();
         async move { store.sessions().open(session("a", &format!("p{number}"), 100)).await.is_ok() }
@@ -53,16 +53,16 @@ async fn of_many_who_open_one_id_at_once_one_succeeds(bench: Arc<Bench>) {
     assert_eq!(opened.await.into_iter().filter(|opened| *opened).count(), 1);
 }
 
-async fn extending_keeps_a_session_alive(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn extending_keeps_a_session_alive(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.sessions().open(session("a", "ann", 100)).await.unwrap();
     assert!(store.sessions().extend("a", 500).await.unwrap());
     assert!(!store.sessions().extend("b", 500).await.unwrap());
     assert_eq!(store.sessions().find("a", 499).await.unwrap().unwrap().expires_ms, 500);
 }
 
-async fn a_closed_session_is_gone(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_closed_session_is_gone(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     store.sessions().open(session("a", "ann", 100)).await.unwrap();
     assert!(store.sessions().close("a").await.unwrap());
     assert!(!store.sessions().close("a").await.unwrap());
@@ -70,8 +70,8 @@ async fn a_closed_session_is_gone(bench: Arc<Bench>) {
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
 }
 
-async fn only_living_sessions_are_counted(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn only_living_sessions_are_counted(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (id, principal, expires_ms) in [("a", "ann", 100), ("b", "ann", 200), ("c", "bob", 300)] {
         store.sessions().open(session(id, principal, expires_ms)).await.unwrap();
     }
@@ -82,8 +82,8 @@ async fn only_living_sessions_are_counted(bench: Arc<Bench>) {
     assert_eq!(store.sessions().count(Some("nobody"), 0).await.unwrap(), 0);
 }
 
-async fn sweeping_removes_what_has_expired_and_nothing_else(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn sweeping_removes_what_has_expired_and_nothing_else(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for (id, expires_ms) in [("a", 100), ("b", 101), ("c", 99)] {
         store.sessions().open(session(id, "ann", expires_ms)).await.unwrap();
     }
@@ -93,8 +93,8 @@ async fn sweeping_removes_what_has_expired_and_nothing_else(bench: Arc<Bench>) {
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
 }
 
-async fn any_text_comes_back_as_it_was(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn any_text_comes_back_as_it_was(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     for text in ["", "'; DROP TABLE session; --", "ø 漢字 🦀 \u{202e}", "%_\\\"", &"x".repeat(1_000_000)] {
         let id = format!("id-{}-{text}", text.len()).chars().take(100).collect::<String>();
         // A principal is in an index, which holds no megabyte.

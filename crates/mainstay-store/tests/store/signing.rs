@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use mainstay_store::SigningKey;
 
-use crate::bench::{Bench, at_once};
+use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     of_many_replicas_that_begin_at_once_all_use_the_same_key,
@@ -15,8 +15,8 @@ fn key(id: &str, created_ms: i64) -> SigningKey {
     SigningKey { id: id.into(), pkcs8: vec![0, 255, 7], created_ms, expires_ms: None }
 }
 
-async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(bench: Arc<Bench>) {
-    let stores = [bench.open().await, bench.open().await];
+async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(database: Arc<TestDatabase>) {
+    let stores = [database.open().await, database.open().await];
     let begun = at_once(50, |number| {
         let store = stores[number % 2].clone();
         async move { store.signing_keys().start(key(&format!("k{number}"), 10)).await.unwrap() }
@@ -28,8 +28,8 @@ async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(bench: Arc<Ben
     assert_eq!((live.len(), &live), (1, &two.signing_keys().valid(10).await.unwrap()));
 }
 
-async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
     store.signing_keys().rotate(key("c", 30), 200).await.unwrap();
@@ -42,20 +42,20 @@ async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(ben
     assert_eq!(store.sweep(100).await.unwrap(), 1);
     assert_eq!(live(0).await.len(), 2);
     store.close().await.unwrap();
-    let store = bench.open().await;
+    let store = database.open().await;
     assert_eq!(store.signing_keys().valid(300).await.unwrap(), [key("c", 30)]);
 }
 
-async fn keys_that_end_at_once_all_do(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn keys_that_end_at_once_all_do(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
     store.signing_keys().rotate(key("c", 30), 30).await.unwrap();
     assert_eq!(store.signing_keys().valid(30).await.unwrap(), [key("c", 30)]);
 }
 
-async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(bench: Arc<Bench>) {
-    let store = bench.open().await;
+async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(database: Arc<TestDatabase>) {
+    let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     assert!(!store.signing_keys().start(key("b", 20)).await.unwrap());
     assert!(store.signing_keys().rotate(key("a", 20), 100).await.is_err());

@@ -1,11 +1,11 @@
-//! Whatever is done to the audit behind the store's back, `verify` names the row.
+//! Attacks on the audit log by somebody who can write the database: `verify` names the row.
 
 use std::sync::Arc;
 
 use mainstay_store::{AuditFault, Store};
 
 use crate::audit::is_sound;
-use crate::bench::{Bench, entry};
+use crate::testing::{TestDatabase, entry};
 
 on_both_engines![
     any_flipped_byte_of_a_row_is_named,
@@ -27,8 +27,8 @@ on_both_engines![
 const ROWS: i64 = 8;
 
 /// Eight rows, each in a group of its own.
-async fn single_rows(bench: &Bench) -> Store {
-    let store = bench.open().await;
+async fn single_rows(database: &TestDatabase) -> Store {
+    let store = database.open().await;
     for number in 1..=8 {
         store.audit().append(entry(number)).await.unwrap();
     }
@@ -37,8 +37,8 @@ async fn single_rows(bench: &Bench) -> Store {
 }
 
 /// Rows 1 to 10 in one group and 11 to 20 in the next.
-async fn two_groups(bench: &Bench) -> Store {
-    let store = bench.open().await;
+async fn two_groups(database: &TestDatabase) -> Store {
+    let store = database.open().await;
     for number in 1..=20 {
         store.audit().enqueue(&entry(number)).unwrap();
         if number % 10 == 0 {
@@ -46,7 +46,7 @@ async fn two_groups(bench: &Bench) -> Store {
         }
     }
     is_sound(&store, 20).await;
-    assert!(!bench.page(11).await.is_empty());
+    assert!(!database.page(11).await.is_empty());
     store
 }
 
@@ -54,123 +54,126 @@ async fn fault(store: &Store) -> Option<AuditFault> {
     store.audit().verify().await.unwrap().fault
 }
 
-fn find(bytes: &[u8], text: &str) -> usize {
-    bytes.windows(text.len()).position(|window| window == text.as_bytes()).unwrap()
+/// The rows of a page.
+fn rows(page: &str) -> Vec<&str> {
+    page.strip_prefix('[').unwrap().strip_suffix(']').unwrap().split(",\n").collect()
 }
 
-async fn any_flipped_byte_of_a_row_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    let sound = bench.page(4).await;
+/// A page of these rows, as the store would write it.
+fn page_of(rows: &[&str]) -> String {
+    format!("[{}]", rows.join(",\n"))
+}
+
+async fn any_flipped_byte_of_a_row_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    let sound = database.page(4).await;
     for place in 0..sound.len() {
-        let mut flipped = sound.clone();
+        let mut flipped = sound.clone().into_bytes();
         flipped[place] ^= 0x20;
-        bench.put_page(4, &flipped).await;
-        assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 4 }), "byte {place} of {}", sound.len());
+        database.put_page(4, &String::from_utf8(flipped).unwrap()).await;
+        assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 4 }), "byte {place} of {sound}");
     }
-    for longer in [[sound.as_slice(), b"x"].concat(), [sound.as_slice(), sound.as_slice()].concat(), Vec::new()] {
-        bench.put_page(4, &longer).await;
-        assert!(matches!(fault(&store).await, Some(AuditFault::Changed { seq: 4 | 5 })));
+    let twice = page_of(&[rows(&sound)[0]; 2]);
+    for other in
+        [format!("{sound}x"), sound.repeat(2), String::new(), "[]".into(), sound.replacen("[[", "[ [", 1), twice]
+    {
+        database.put_page(4, &other).await;
+        assert!(matches!(fault(&store).await, Some(AuditFault::Changed { seq: 4 | 5 })), "{other}");
     }
-    bench.put_page(4, &sound).await;
+    database.put_page(4, &sound).await;
     is_sound(&store, ROWS).await;
 }
 
-async fn a_flipped_byte_inside_a_group_names_the_very_row(bench: Arc<Bench>) {
-    let store = two_groups(&bench).await;
-    let mut bytes = bench.page(11).await;
-    let place = find(&bytes, "request-17");
-    bytes[place] ^= 1;
-    bench.put_page(11, &bytes).await;
-    let verdict = store.audit().verify().await.unwrap();
-    assert_eq!((verdict.rows, verdict.fault), (16, Some(AuditFault::Changed { seq: 17 })));
+async fn a_flipped_byte_inside_a_group_names_the_very_row(database: Arc<TestDatabase>) {
+    let store = two_groups(&database).await;
+    let page = database.page(11).await;
+    database.put_page(11, &page.replace("request-17", "request-07")).await;
+    let report = store.audit().verify().await.unwrap();
+    assert_eq!((report.rows, report.fault), (16, Some(AuditFault::Changed { seq: 17 })));
 }
 
-async fn a_missing_row_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench.sql("DELETE FROM audit WHERE first_seq IN (5, 6)").await;
+async fn a_missing_row_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database.sql("DELETE FROM audit_page WHERE first_seq IN (5, 6)").await;
     assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 5 }));
-    bench.sql("DELETE FROM audit WHERE first_seq = 1").await;
+    database.sql("DELETE FROM audit_page WHERE first_seq = 1").await;
     assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 1 }));
 }
 
-async fn a_missing_tail_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench.sql("DELETE FROM audit WHERE first_seq >= 7").await;
+async fn a_missing_tail_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database.sql("DELETE FROM audit_page WHERE first_seq >= 7").await;
     assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 7, head: 8 }));
 }
 
-async fn everything_gone_is_a_missing_tail(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench.sql("DELETE FROM audit").await;
+async fn everything_gone_is_a_missing_tail(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database.sql("DELETE FROM audit_page").await;
     assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 1, head: 8 }));
 }
 
-async fn a_row_cut_out_of_its_group_is_named(bench: Arc<Bench>) {
-    let store = two_groups(&bench).await;
-    let sound = bench.page(1).await;
-    let row = |number: usize| {
-        // The text is the first of a row's, after its version, phase, two numbers and its own length.
-        let start = |number: usize| find(&sound, &format!("request-{number}")) - 20;
-        start(number)..if number == 10 { sound.len() } else { start(number + 1) }
-    };
+async fn a_row_cut_out_of_its_group_is_named(database: Arc<TestDatabase>) {
+    let store = two_groups(&database).await;
+    let sound = database.page(1).await;
     for (cut, found) in [(4, AuditFault::Changed { seq: 4 }), (10, AuditFault::Missing { seq: 10 })] {
-        let mut bytes = sound.clone();
-        bytes.drain(row(cut));
-        bench.put_page(1, &bytes).await;
+        let mut kept = rows(&sound);
+        kept.remove(cut - 1);
+        database.put_page(1, &page_of(&kept)).await;
         assert_eq!(fault(&store).await, Some(found));
     }
 }
 
-async fn rows_whose_contents_were_swapped_are_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    let (third, sixth) = (bench.page(3).await, bench.page(6).await);
-    bench.put_page(3, &sixth).await;
-    bench.put_page(6, &third).await;
+async fn rows_whose_contents_were_swapped_are_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    let (third, sixth) = (database.page(3).await, database.page(6).await);
+    database.put_page(3, &sixth).await;
+    database.put_page(6, &third).await;
     assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 3 }));
 }
 
-async fn rows_whose_numbers_were_swapped_are_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
+async fn rows_whose_numbers_were_swapped_are_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
     for (from, to) in [(3, -1), (6, 3), (-1, 6)] {
-        bench.sql(&format!("UPDATE audit SET first_seq = {to} WHERE first_seq = {from}")).await;
+        database.sql(&format!("UPDATE audit_page SET first_seq = {to} WHERE first_seq = {from}")).await;
     }
     assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 3 }));
 }
 
-async fn a_row_that_was_moved_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench.sql("UPDATE audit SET first_seq = -5 WHERE first_seq = 4").await;
+async fn a_row_that_was_moved_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database.sql("UPDATE audit_page SET first_seq = -5 WHERE first_seq = 4").await;
     assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: -5 }));
-    bench.sql("UPDATE audit SET first_seq = 40 WHERE first_seq = -5").await;
+    database.sql("UPDATE audit_page SET first_seq = 40 WHERE first_seq = -5").await;
     assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 4 }));
 }
 
-async fn a_row_forged_at_the_end_is_beyond_the_head(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    let copy = bench.page(2).await;
-    bench.put_page(9, &copy).await;
+async fn a_row_forged_at_the_end_is_beyond_the_head(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    let copy = database.page(2).await;
+    database.put_page(9, &copy).await;
     assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 9, head: 8 }));
-    bench.sql("UPDATE audit SET first_seq = 12 WHERE first_seq = 9").await;
+    database.sql("UPDATE audit_page SET first_seq = 12 WHERE first_seq = 9").await;
     assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 12, head: 8 }));
 }
 
-async fn a_row_forged_into_the_last_group_is_beyond_the_head(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    let forged = [bench.page(8).await, bench.page(2).await].concat();
-    bench.put_page(8, &forged).await;
+async fn a_row_forged_into_the_last_group_is_beyond_the_head(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    let (last, second) = (database.page(8).await, database.page(2).await);
+    let forged = page_of(&[rows(&last)[0], rows(&second)[0]]);
+    database.put_page(8, &forged).await;
     assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 9, head: 8 }));
 }
 
-async fn a_head_that_was_set_back_leaves_rows_beyond_it(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench.sql("UPDATE audit_head SET seq = 6").await;
+async fn a_head_that_was_set_back_leaves_rows_beyond_it(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database.sql("UPDATE audit_head SET seq = 6").await;
     assert_eq!(fault(&store).await, Some(AuditFault::BeyondHead { seq: 7, head: 6 }));
 }
 
-async fn a_head_with_another_hash_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
-    bench
-        .sql(bench.pick(
+async fn a_head_with_another_hash_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
+    database
+        .sql(database.pick(
             "UPDATE audit_head SET hash = zeroblob(32)",
             "UPDATE audit_head SET hash = decode(repeat('00', 32), 'hex')",
         ))
@@ -178,9 +181,9 @@ async fn a_head_with_another_hash_is_named(bench: Arc<Bench>) {
     assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 8 }));
 }
 
-async fn a_row_hidden_from_its_session_is_named(bench: Arc<Bench>) {
-    let store = single_rows(&bench).await;
+async fn a_row_hidden_from_its_session_is_named(database: Arc<TestDatabase>) {
+    let store = single_rows(&database).await;
     // Row 4 is the first of its session.
-    bench.sql("DELETE FROM audit_seen WHERE first_seq = 4").await;
+    database.sql("DELETE FROM audit_index WHERE first_seq = 4").await;
     assert_eq!(fault(&store).await, Some(AuditFault::Changed { seq: 4 }));
 }

@@ -1,4 +1,4 @@
-//! The activity log.
+//! The activity log. Activities are only added, and their numbers are the cursor of those who follow the log.
 
 use super::{Agents, below, no_row, states};
 use crate::sql::{Row, Select, params};

@@ -1,4 +1,4 @@
-//! Requests of one agent to another.
+//! Requests of one agent to another: pending, then accepted or declined, and an accepted one completed in the end.
 
 use super::{Agents, ChangeOutcome, below, change_row, no_row, states};
 use crate::sql::{Row, Select, params};
@@ -51,6 +51,7 @@ macro_rules! select_collaboration {
 const FIND: &str = select_collaboration!("id = $1");
 const INSERT: &str = "INSERT INTO collaborations (from_agent, to_agent, task, priority, created_at) \
      VALUES ($1, $2, $3, $4, $5) RETURNING id";
+// `status <> $3` makes the same answer twice a rejection, so that a caller learns that nothing was changed.
 const ANSWER: &str = "UPDATE collaborations SET status = $3, note = COALESCE($4, note), answered_at = $5 \
      WHERE id = $1 AND to_agent = $2 AND status IN ('pending', 'accepted') AND status <> $3";
 

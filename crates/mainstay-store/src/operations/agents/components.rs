@@ -1,4 +1,4 @@
-//! Who owns which component.
+//! Who owns which component. An active component stays with its owner; any other can be taken over.
 
 use super::{Agents, states};
 use crate::sql::{Row, Select, params};

@@ -1,4 +1,7 @@
 //! Decisions of the team, from the proposal to the resolution.
+//!
+//! Votes are a JSON object in the proposal's row: they are read and written together with it, and the number of voters
+//! is limited.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +20,7 @@ pub struct NewProposal {
     pub now_ms: i64,
 }
 
+/// A proposal with its votes, open or resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
     pub id: i64,

@@ -14,6 +14,7 @@ pub struct AgentState {
     pub metadata: String,
 }
 
+/// How many agents there are, and how many of them are active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentCounts {
     pub known: i64,
@@ -38,6 +39,7 @@ pub(super) async fn mark_seen(db: &mut Conn<'_>, agent: &str, now_ms: i64) -> Re
 }
 
 impl Agents<'_> {
+    /// Updates when the agent was last seen, and nothing else.
     pub async fn heartbeat(self, agent: &str, now_ms: i64, mode: WriteMode) -> Result<()> {
         let transaction = self.0.writer.transaction_in(mode, (agent.to_owned(), now_ms), |db, (agent, now_ms)| {
             Box::pin(mark_seen(db, agent, *now_ms))

@@ -1,4 +1,4 @@
-//! A fresh database on one of the engines, and a way around the store to do to it what nobody should.
+//! A fresh database on one of the engines, and a connection that bypasses the store, to attack it and to look inside.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _, SqliteConnect
 
 const SERVER: &str = "MAINSTAY_TEST_POSTGRES";
 
-pub(crate) enum Bench {
+pub(crate) enum TestDatabase {
     Sqlite { _dir: tempfile::TempDir, path: PathBuf },
     Postgres { url: String },
 }
 
-pub(crate) async fn on_sqlite<F: Future<Output = ()> + Send + 'static>(case: impl FnOnce(Arc<Bench>) -> F) {
+pub(crate) async fn on_sqlite<F: Future<Output = ()> + Send + 'static>(case: impl FnOnce(Arc<TestDatabase>) -> F) {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
-    case(Arc::new(Bench::Sqlite { _dir: dir, path })).await;
+    case(Arc::new(TestDatabase::Sqlite { _dir: dir, path })).await;
 }
 
-pub(crate) async fn on_postgres<F: Future<Output = ()> + Send + 'static>(case: impl FnOnce(Arc<Bench>) -> F) {
+pub(crate) async fn on_postgres<F: Future<Output = ()> + Send + 'static>(case: impl FnOnce(Arc<TestDatabase>) -> F) {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let Ok(server) = std::env::var(SERVER) else {
         assert!(std::env::var("CI").is_err(), "{SERVER} is not set: the suite needs the URL of a PostgreSQL server");
@@ -30,7 +30,7 @@ pub(crate) async fn on_postgres<F: Future<Output = ()> + Send + 'static>(case: i
     let name = format!("mainstay_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let mut admin = PgConnection::connect(&server).await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(format!("CREATE DATABASE {name}"))).execute(&mut admin).await.unwrap();
-    let outcome = tokio::spawn(case(Arc::new(Bench::Postgres { url: with_database(&server, &name) }))).await;
+    let outcome = tokio::spawn(case(Arc::new(TestDatabase::Postgres { url: with_database(&server, &name) }))).await;
     let dropped = format!("DROP DATABASE {name} WITH (FORCE)");
     sqlx::raw_sql(AssertSqlSafe(dropped)).execute(&mut admin).await.unwrap();
     if let Err(failed) = outcome {
@@ -45,13 +45,13 @@ fn with_database(server: &str, name: &str) -> String {
     format!("{scheme}://{host}/{name}{options}")
 }
 
-/// A connection that goes around the store.
+/// A connection that bypasses the store.
 pub(crate) enum Raw {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
 }
 
-impl Bench {
+impl TestDatabase {
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Sqlite { path, .. } => format!("sqlite:{}", path.display()),
@@ -85,32 +85,41 @@ impl Bench {
         self.raw().await.sql(sql).await;
     }
 
-    /// Holds up every writer until it is dropped.
-    pub(crate) async fn hold_up_writers(&self) -> Raw {
+    /// Blocks every writer until it is dropped.
+    pub(crate) async fn block_writers(&self) -> Raw {
         let mut raw = self.raw().await;
         raw.sql(self.pick("BEGIN IMMEDIATE", "BEGIN; SELECT 1 FROM audit_head FOR UPDATE")).await;
         raw
     }
 
-    /// The stored bytes of the audit rows that begin with row `first`.
-    pub(crate) async fn page(&self, first: i64) -> Vec<u8> {
-        let sql = "SELECT entries FROM audit WHERE first_seq = $1";
+    /// The stored text of the page that begins with row `first`.
+    pub(crate) async fn page(&self, first: i64) -> String {
+        let sql = "SELECT entries FROM audit_page WHERE first_seq = $1";
         match self.raw().await {
             Raw::Sqlite(mut raw) => sqlx::query(sql).bind(first).fetch_one(&mut raw).await.unwrap().get(0),
             Raw::Postgres(mut raw) => sqlx::query(sql).bind(first).fetch_one(&mut raw).await.unwrap().get(0),
         }
     }
 
-    pub(crate) async fn put_page(&self, first: i64, bytes: &[u8]) {
-        let sql = "INSERT INTO audit (first_seq, entries) VALUES ($1, $2) \
+    pub(crate) async fn put_page(&self, first: i64, text: &str) {
+        let sql = "INSERT INTO audit_page (first_seq, entries) VALUES ($1, $2) \
              ON CONFLICT (first_seq) DO UPDATE SET entries = excluded.entries";
         match self.raw().await {
             Raw::Sqlite(mut raw) => {
-                sqlx::query(sql).bind(first).bind(bytes).execute(&mut raw).await.unwrap();
+                sqlx::query(sql).bind(first).bind(text).execute(&mut raw).await.unwrap();
             }
             Raw::Postgres(mut raw) => {
-                sqlx::query(sql).bind(first).bind(bytes).execute(&mut raw).await.unwrap();
+                sqlx::query(sql).bind(first).bind(text).execute(&mut raw).await.unwrap();
             }
+        }
+    }
+
+    /// What an operator sees: the result of a query for one number and one text.
+    pub(crate) async fn select(&self, sql: &str) -> Vec<(i64, Option<String>)> {
+        let sql = AssertSqlSafe(sql.to_owned());
+        match self.raw().await {
+            Raw::Sqlite(mut raw) => sqlx::query_as(sql).fetch_all(&mut raw).await.unwrap(),
+            Raw::Postgres(mut raw) => sqlx::query_as(sql).fetch_all(&mut raw).await.unwrap(),
         }
     }
 }
@@ -141,7 +150,7 @@ pub(crate) fn entry(number: usize) -> AuditEntry {
     }
 }
 
-/// As many of something as are asked for, all at once, on several threads.
+/// Runs `one` that many times, all at once, on several threads.
 pub(crate) async fn at_once<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
     count: usize,
     one: impl Fn(usize) -> F,
