@@ -1,9 +1,12 @@
-//! Names that are nobody's business: keys, secrets, and the histories and settings that programs obey.
+//! Protected names: keys, secrets, version control data, and settings that make programs run code.
+//!
+//! A name is protected wherever it appears in a path, for files and directories alike. The guard works on names only;
+//! `workspace::resolve` asks it for every name it opens, and the sandbox hides the same names from commands.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-/// What is protected unless the operator says otherwise. A `*` stands for any run of bytes.
+/// The names that are protected by default. A `*` matches any bytes.
 pub const PROTECTED: &[&str] = &[
     ".git",
     ".hg",
@@ -40,33 +43,34 @@ pub const PROTECTED: &[&str] = &[
     "*.kdbx",
 ];
 
-/// Templates that are written to be read, although their names look like secrets.
+/// Templates without secrets, although their names match a pattern.
 const HARMLESS: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.test"];
 
-/// Which names are protected. A name is judged in every form under which some file system would find the same file.
+/// Which names are protected. A name is compared in a normal form that covers every spelling under which some file
+/// system would find the same file.
 #[derive(Debug, Clone)]
 pub struct Guard {
     patterns: Vec<Vec<u8>>,
-    /// Those the operator has added: no exception is made from them.
+    /// Those the operator has added: the exceptions for templates do not apply to them.
     added: Vec<Vec<u8>>,
 }
 
 impl Guard {
-    /// The usual names and `more`, without those in `fewer`.
+    /// The default names and `more`, without those in `fewer`.
     pub fn new(more: &[String], fewer: &[String]) -> Self {
-        let fewer: Vec<Vec<u8>> = fewer.iter().map(|name| plain(name.as_bytes())).collect();
+        let fewer: Vec<Vec<u8>> = fewer.iter().map(|name| normalize(name.as_bytes())).collect();
         let patterns = PROTECTED
             .iter()
             .map(|name| name.as_bytes())
             .chain(more.iter().map(String::as_bytes))
-            .map(plain)
+            .map(normalize)
             .filter(|pattern| !fewer.contains(pattern))
             .collect();
-        let added = more.iter().map(|name| plain(name.as_bytes())).collect();
+        let added = more.iter().map(|name| normalize(name.as_bytes())).collect();
         Self { patterns, added }
     }
 
-    /// Nothing is protected.
+    /// A guard that protects nothing.
     pub(crate) fn none() -> Self {
         Self { patterns: Vec::new(), added: Vec::new() }
     }
@@ -76,9 +80,9 @@ impl Guard {
         self.patterns.iter().map(|pattern| String::from_utf8_lossy(pattern).into_owned()).collect()
     }
 
-    /// Whether a single name, as it stands in a directory, is protected.
+    /// Whether a single name of a directory entry is protected.
     pub fn protects(&self, name: &OsStr) -> bool {
-        let name = plain(name.as_bytes());
+        let name = normalize(name.as_bytes());
         if self.added.iter().any(|pattern| fits(pattern, &name)) {
             return true;
         }
@@ -86,7 +90,7 @@ impl Guard {
             return false;
         }
         self.patterns.iter().any(|pattern| fits(pattern, &name))
-            // The short names some file systems make up for long ones.
+            // The 8.3 short names that Windows file systems give to long names.
             || (name.starts_with(b"git~") && self.patterns.iter().any(|pattern| pattern == b".git"))
     }
 }
@@ -97,15 +101,15 @@ impl Default for Guard {
     }
 }
 
-/// The form all spellings of a name share: lower case, without what file systems ignore. HFS+ ignores some code points
-/// of no width, NTFS trailing dots and spaces and what follows a colon.
-fn plain(name: &[u8]) -> Vec<u8> {
+/// The normal form of a name: lower case, without what file systems ignore. HFS+ ignores some code points of no width,
+/// NTFS trailing dots and spaces and what follows a colon.
+fn normalize(name: &[u8]) -> Vec<u8> {
     let mut out = if name.is_ascii() {
         name.to_ascii_lowercase()
     } else {
         let text = String::from_utf8_lossy(name);
-        let seen = text.chars().filter(|c| !ignored(*c)).map(fold).flat_map(char::to_lowercase);
-        seen.collect::<String>().into_bytes()
+        let normalized = text.chars().filter(|c| !ignored(*c)).map(fold).flat_map(char::to_lowercase);
+        normalized.collect::<String>().into_bytes()
     };
     if let Some(colon) = out.iter().position(|byte| *byte == b':').filter(|at| *at > 0) {
         out.truncate(colon);
@@ -116,6 +120,7 @@ fn plain(name: &[u8]) -> Vec<u8> {
     out
 }
 
+/// Code points without width or with a direction only, which HFS+ ignores in names.
 fn ignored(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{ad}' | '\u{fe00}'..='\u{fe0f}')
 }
@@ -130,7 +135,8 @@ fn fold(c: char) -> char {
     }
 }
 
-/// Nearly all patterns are a plain name or an ending, and nearly all names are neither.
+/// Matches a pattern. Nearly all patterns are a plain name or a suffix, and nearly all names match none: those cases are
+/// decided without recursion, because this runs for every name of every listing.
 fn fits(pattern: &[u8], name: &[u8]) -> bool {
     match pattern {
         [b'*', rest @ ..] if !rest.contains(&b'*') => name.ends_with(rest),

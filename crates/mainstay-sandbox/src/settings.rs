@@ -1,25 +1,25 @@
-//! The sections of the configuration that say what may be reached.
+//! The configuration of file access.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which files the tools may reach.
+/// Which files the tools may read and change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FilesSettings {
     /// Nothing in the workspace may be changed.
     pub read_only: bool,
-    /// Directories besides the workspace.
+    /// Additional directories besides the workspace.
     pub roots: Vec<RootSettings>,
-    /// Names to protect besides the usual ones; `*` stands for any run of characters.
+    /// Names to protect besides the default ones; `*` matches any characters.
     pub protect: Vec<String>,
-    /// Names of the usual ones that are not to be protected.
+    /// Default protected names that are not to be protected.
     pub unprotect: Vec<String>,
-    /// What to do about a file that has more than one name, some of which may lie elsewhere.
+    /// Whether files with several hard links may be read: another of their names may be outside the workspace.
     pub hard_links: HardLinks,
-    /// The most bytes of content one call returns unless it asks for fewer.
+    /// Maximum number of content bytes that one call returns.
     pub read_bytes: u64,
 }
 
@@ -36,6 +36,7 @@ impl Default for FilesSettings {
     }
 }
 
+/// A directory besides the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RootSettings {
@@ -44,11 +45,12 @@ pub struct RootSettings {
     pub read_only: bool,
 }
 
+/// How files with several hard links are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HardLinks {
-    /// Read them; a change never goes through one, because it makes a new file in its place.
+    /// They may be read. A change never writes through a hard link: it puts a new file in its place.
     Allow,
-    /// Do not read them either.
+    /// They may not be read.
     Refuse,
 }

@@ -39,6 +39,7 @@ impl Command {
         if self.shell { program::SHELL } else { &self.program }
     }
 
+    /// Opens the working directory by the workspace's rules; an error names the field `cwd`.
     pub(super) fn directory(&self, workspace: &Workspace) -> Result<Dir> {
         workspace.find(self.cwd.as_deref().unwrap_or(".")).and_then(|path| path.open_dir()).map_err(as_cwd)
     }

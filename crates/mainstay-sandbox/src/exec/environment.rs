@@ -60,6 +60,7 @@ const REFUSED: &[&str] = &[
     "ZDOTDIR",
 ];
 
+/// The same for families of variables: the loader's, git's, exported bash functions, npm's configuration.
 const REFUSED_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_CONFIG_"];
 
 /// Checks the variables that a caller wants to set.
@@ -72,6 +73,7 @@ pub(super) fn check(wanted: &BTreeMap<String, String>) -> Result<()> {
     Ok(())
 }
 
+/// Why a variable may not be set; `None` if it may. Names are compared without case, as some systems do.
 fn problem(name: &str, value: &str) -> Option<&'static str> {
     let upper = name.to_ascii_uppercase();
     if name.is_empty() || name.contains(['=', '\0']) {

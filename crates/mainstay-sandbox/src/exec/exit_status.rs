@@ -18,6 +18,7 @@ impl ExitStatus {
         }
     }
 
+    /// The status of a process that a signal ended.
     pub(super) fn killed_by(signal: i32) -> Self {
         Self { code: 128 + signal, signal: Some(signal) }
     }

@@ -11,10 +11,12 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// A protection that is in force.
     pub(super) fn good(name: &'static str, what: impl Into<String>) -> Self {
         Self { name, enforced: true, what: what.into(), remedy: None }
     }
 
+    /// A protection that is not in force, with what the operator can do.
     pub(super) fn missing(name: &'static str, what: impl Into<String>, remedy: &'static str) -> Self {
         Self { name, enforced: false, what: what.into(), remedy: Some(remedy) }
     }

@@ -18,6 +18,7 @@ mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
 mod output;
+mod platform;
 mod private_dir;
 mod program;
 mod protections;
@@ -26,11 +27,6 @@ mod settings;
 #[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
 mod unsupported;
 mod visibility;
-
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-use linux as platform;
-#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-use unsupported as platform;
 
 pub use command::{Command, TerminalSize};
 pub use diagnostics::diagnose;

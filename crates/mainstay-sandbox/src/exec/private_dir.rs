@@ -13,17 +13,19 @@ use rustix::io::Errno;
 use crate::workspace::DIRECTORY;
 
 /// A directory for one command alone; removed on drop, with everything in it.
-pub(super) struct PrivateDir {
+pub(crate) struct PrivateDir {
     path: PathBuf,
     _lock: OwnedFd,
 }
 
+/// Followed by the server's process number and an id.
 const PREFIX: &str = "mainstay-";
 
 /// How often to try again if another server removes the new directory.
 const ATTEMPTS: usize = 8;
 
 impl PrivateDir {
+    /// Creates and locks a directory in the system's temporary directory, with an empty `home` in it.
     pub(super) fn create() -> io::Result<Self> {
         for _ in 0..ATTEMPTS {
             let name = format!("{PREFIX}{}-{}", std::process::id(), mainstay_core::new_id());
@@ -87,6 +89,7 @@ fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     Ok(linked.then_some(directory))
 }
 
+/// Whether a directory belongs to this user and nobody else has access: others could plant what we would remove.
 fn is_mine(stat: &Stat) -> bool {
     stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 == 0o700
 }

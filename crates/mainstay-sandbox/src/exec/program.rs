@@ -77,6 +77,7 @@ pub(super) fn refusal(name: &str, errno: i32) -> Option<Error> {
     }
 }
 
+/// The file that an entry of the operator's lists means.
 fn full_path(entry: &str, search_path: &str) -> PathBuf {
     find(entry, search_path, Path::new("/")).unwrap_or_else(|_| entry.into())
 }

@@ -21,6 +21,7 @@ pub struct Protections {
     pub limits: String,
 }
 
+/// For everything that the sandbox would protect if it were on.
 pub(super) const NONE: &str = "none: sandbox = \"off\"";
 
 /// The limits that every process has, on every system.

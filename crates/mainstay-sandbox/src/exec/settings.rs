@@ -1,4 +1,4 @@
-//! The section of the configuration that says what a command may do.
+//! The configuration of commands.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,34 +13,34 @@ pub struct ExecSettings {
     pub sandbox: SandboxMode,
     pub network: Network,
     pub shell: Shell,
-    /// If it is not empty, only these programs may be started: names found in the search path, or paths. What an
-    /// allowed program starts in turn is up to it.
+    /// If not empty, only these programs may be started: names in the search path, or paths. It does not apply to what
+    /// an allowed program starts in turn.
     pub allow: Vec<String>,
     /// Programs that may not be started.
     pub deny: Vec<String>,
-    /// Paths commands may read besides the workspace, the system's programs and the toolchains in the home directory.
+    /// Paths that commands may read besides the workspace, the system's programs and the toolchains in the home directory.
     pub read: Vec<PathBuf>,
-    /// Paths commands may change besides the writable roots and their private temporary directory.
+    /// Paths that commands may change besides the writable roots and their private temporary directory.
     pub write: Vec<PathBuf>,
-    /// Protected names that commands may see all the same, such as ".git".
+    /// Protected names that are not hidden from commands, such as ".git".
     pub allow_protected: Vec<String>,
-    /// Variables every command gets.
+    /// Environment variables of every command.
     pub env: BTreeMap<String, String>,
-    /// The home directory of commands; a private empty one if it is not set.
+    /// The home directory of commands. Default: a private, empty one.
     pub home: Option<PathBuf>,
-    /// How many bytes are kept of each of standard output and standard error: half from the beginning, half from the
-    /// end.
+    /// Maximum number of bytes kept of standard output, and of standard error: half from the beginning, half from the end.
     pub output_bytes: usize,
-    /// How many processes and threads one command may have.
+    /// Maximum number of processes and threads of one command.
     pub processes: u32,
-    /// How much memory one process may have; half of the machine's if it is not set.
+    /// Maximum memory of one process, in MB. Default: half of the machine's.
     pub memory_mb: Option<u64>,
-    /// How large a file may become.
+    /// Maximum size of a file that a command writes, in MB.
     pub file_mb: u64,
-    /// How much the private temporary directory may hold, where it can be limited.
+    /// Maximum size of the private temporary directory, in MB, where it can be limited.
     pub tmp_mb: u64,
+    /// Maximum number of open files of one process.
     pub open_files: u32,
-    /// How many protected files and directories can be hidden from one command; past that it is refused.
+    /// Maximum number of protected files and directories to hide from a command; with more, it is refused.
     pub hidden_names: usize,
     pub sessions: SessionSettings,
 }
@@ -70,49 +70,54 @@ impl Default for ExecSettings {
     }
 }
 
+/// How commands are confined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxMode {
-    /// Landlock, seccomp and a way to end every process of a command, or it is refused; namespaces where the machine
-    /// allows them.
+    /// Requires Landlock, seccomp and a way to end every process of a command, or the command is refused. Uses
+    /// namespaces where the machine allows them.
     On,
-    /// Namespaces too, or it is refused.
+    /// Requires namespaces too, or the command is refused.
     Strict,
-    /// Commands may do what the server's user may do.
+    /// No protection: commands have all rights of the server's user.
     Off,
 }
 
+/// Which network commands have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
-    /// No socket of any kind.
+    /// No sockets of any kind.
     Off,
-    /// A loopback of their own, which all commands of this server share. It needs namespaces.
+    /// A loopback network that only commands of this server share. Requires namespaces.
     Loopback,
-    /// What the server can reach, commands can reach.
+    /// The network of the server.
     On,
 }
 
+/// Who may run command lines with a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Shell {
     /// `shell: true` is refused.
     Never,
-    /// The person at this machine, and callers with the scope `admin`.
+    /// For the local user, and for callers with the scope `admin`.
     Admins,
-    /// Everybody who may execute.
+    /// For every caller that may run commands.
     Everyone,
 }
 
-/// Limits of commands that run on between calls.
+/// Limits of sessions: commands that keep running between calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SessionSettings {
+    /// Maximum number of sessions of one caller.
     pub per_caller: usize,
+    /// Maximum number of sessions of all callers.
     pub total: usize,
-    /// A session that nobody has read or written for so long is ended.
+    /// Minutes without a read or write after which a session is ended.
     pub idle_minutes: u64,
-    /// How much of a session's output is kept for reading.
+    /// Maximum number of output bytes kept for reading, for each session.
     pub buffer_bytes: usize,
 }
 

@@ -101,6 +101,7 @@ const TOOLCHAINS: &[(&str, Option<&str>)] = &[
 /// Secrets inside toolchains.
 const SECRETS: &[&str] = &[".cargo/credentials", ".cargo/credentials.toml", ".sdkman/etc/config"];
 
+/// What commands may do with a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
@@ -146,6 +147,8 @@ pub(super) fn visible_paths(workspace: &Workspace, settings: &ExecSettings) -> V
 }
 
 impl Visibility {
+    /// Computes the grants. A root's own access wins over other grants for the same path; the server's own directories
+    /// are never granted.
     pub(crate) fn new(workspace: &Workspace, settings: &ExecSettings) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let mut visibility =
@@ -198,6 +201,7 @@ impl Visibility {
         }
     }
 
+    /// Grants the toolchains that exist, names them in variables, and hides the credentials inside.
     fn grant_toolchains(&mut self, home: &Path) {
         for (name, variable) in TOOLCHAINS {
             let Ok(path) = std::fs::canonicalize(home.join(name)) else { continue };

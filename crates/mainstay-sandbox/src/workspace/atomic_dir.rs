@@ -30,6 +30,7 @@ use crate::identity::FileId;
 /// Decides whether an existing directory may be replaced; the error says what would be lost.
 pub type ReplaceCheck<'a> = &'a dyn Fn(&Dir) -> Result<()>;
 
+/// The end of a temporary name; leftovers are recognised by it.
 const SUFFIX: &str = ".building";
 
 /// Stands between our prefix and the original name of a directory that is set aside for a moment, on systems that
@@ -109,6 +110,7 @@ impl AtomicDir {
         sync_directory(&self.parent, &self.display)
     }
 
+    /// Exchanges the new directory for the old one, if the check accepts the very directory that is exchanged.
     fn replace(&self, metadata: &Metadata, check: ReplaceCheck<'_>) -> Result<()> {
         if metadata.kind != EntryKind::Directory {
             return Err(Error::new(Kind::Conflict, format!("{} is not a directory.", self.display)));
@@ -173,6 +175,7 @@ impl AtomicSubdir {
     }
 }
 
+/// Creates a file; fails if the name exists.
 fn write_new(directory: &OwnedFd, name: &str, content: &[u8]) -> Result<()> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(0o666)).for_path(name)?;

@@ -147,6 +147,7 @@ impl Dir {
         stat.map(|stat| Metadata::from(&stat)).map_err(|errno| errors::from_errno(errno, &self.display_child(name)))
     }
 
+    /// Opens an entry after checking its name.
     fn open_child(&self, name: &OsStr, flags: OFlags) -> Result<OwnedFd> {
         self.check_name(name)?;
         if self.root.guard.protects(name) {

@@ -74,6 +74,7 @@ pub(super) fn protected(display: &str) -> Error {
         .with_reason(Reason::path(display))
 }
 
+/// Roots are fixed at the start, so neither they nor what contains them may be moved or removed.
 pub(super) fn is_a_root(display: &str) -> Error {
     Error::denied(format!("{display} is a root of the workspace and cannot be changed."))
 }
@@ -82,6 +83,7 @@ pub(super) fn too_deep(max: usize) -> Error {
     Error::field("path", format!("The path has more than {max} names."))
 }
 
+/// The server's data directory: keys, the audit log, the store.
 pub(super) fn closed(display: &str) -> Error {
     Error::denied(format!("{display} belongs to the server itself and is not accessible."))
 }

@@ -25,6 +25,7 @@ impl EtagCache {
     pub(super) const MIN_SIZE: u64 = 256 * 1024;
     const MAX_ENTRIES: usize = 4096;
 
+    /// The etag of a file, if its metadata is the same as when it was computed.
     pub(super) fn get(&self, metadata: &Metadata) -> Option<String> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&metadata.identity).filter(|(seen, _)| seen == metadata).map(|(_, etag)| etag.clone())

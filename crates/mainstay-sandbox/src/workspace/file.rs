@@ -128,6 +128,7 @@ impl OpenFile {
     }
 }
 
+/// Reads with `pread`, which leaves the handle's own position alone.
 struct PositionedReader<'a> {
     file: &'a File,
     position: u64,

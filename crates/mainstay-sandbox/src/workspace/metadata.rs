@@ -37,7 +37,7 @@ pub struct Metadata {
     pub size: u64,
     /// Seconds and nanoseconds since 1970.
     pub modified: (i64, u32),
-    changed: (i64, u32),
+    pub(crate) changed: (i64, u32),
     /// The permission bits, with set-user-ID, set-group-ID and the sticky bit.
     pub mode: u32,
     pub links: u64,

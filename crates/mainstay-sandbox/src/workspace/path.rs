@@ -73,11 +73,6 @@ impl WorkspacePath {
         &self.display
     }
 
-    /// Whether this is a root, named directly.
-    pub fn is_root(&self) -> bool {
-        self.names.is_empty()
-    }
-
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
     }
@@ -89,6 +84,7 @@ impl WorkspacePath {
         Ok(Self { directory: self.directory, ..self.workspace.path(&self.root, names) })
     }
 
+    /// Opens the file for reading. Symbolic links are followed as long as they stay inside the root.
     pub fn open_file(&self) -> Result<OpenFile> {
         if self.directory {
             return Err(errors::not_a_file(&self.display));
@@ -103,6 +99,7 @@ impl WorkspacePath {
         OpenFile::new(fd, &self.root, self.display.clone()).ok()
     }
 
+    /// Opens the directory. Symbolic links are followed as long as they stay inside the root.
     pub fn open_dir(&self) -> Result<Dir> {
         let resolved = resolve::resolve(&self.root, &self.names, Links::Follow, &self.display)?;
         match resolved.rest.as_slice() {

@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Component, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::Result;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -71,28 +72,28 @@ pub(super) fn open_file(root: &Root, names: &[OsString], display: &str) -> Resul
     Err(errors::changing(display))
 }
 
-/// `openat2` beneath the root, without following any link.
+/// `openat2` beneath the root, without following any link; with `cached`, only if it needs no disk access.
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-fn open_beneath(root: &Root, path: &std::path::Path, more: rustix::fs::ResolveFlags) -> rustix::io::Result<OwnedFd> {
+fn open_beneath(root: &Root, path: &Path, cached: bool) -> rustix::io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
 
-    let beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS | more;
+    let mut beneath = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    beneath.set(ResolveFlags::CACHED, cached);
     rustix::fs::openat2(&root.handle, path, READ_FILE, Mode::empty(), beneath)
 }
 
+#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
+fn open_beneath(_root: &Root, _path: &Path, _cached: bool) -> rustix::io::Result<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
 /// Whether `openat2` may decide alone: rules inside the root and `..` need the slow way.
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 fn is_plain(root: &Root, names: &[OsString]) -> bool {
     !names.is_empty() && root.inner.is_empty() && names.iter().all(|name| name != "..")
 }
 
-/// `None` if the path needs the slow way.
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+/// The fast way; `None` if the path needs the slow one.
 fn open_fast(root: &Root, names: &[OsString], display: &str) -> Option<Result<OwnedFd>> {
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    use rustix::fs::ResolveFlags;
-
     static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
     if !is_plain(root, names) || NO_OPENAT2.load(Ordering::Relaxed) {
         return None;
@@ -101,12 +102,12 @@ fn open_fast(root: &Root, names: &[OsString], display: &str) -> Option<Result<Ow
         return Some(Err(refusal));
     }
     let path: PathBuf = names.iter().collect();
-    match open_beneath(root, &path, ResolveFlags::empty()) {
+    match open_beneath(root, &path, false) {
         Ok(fd) => Some(Ok(fd)),
         Err(Errno::LOOP | Errno::AGAIN | Errno::XDEV) => None,
         Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
             // Either the call is missing here (an old kernel, or a container's filter), or this one file is special.
-            if open_beneath(root, ".".as_ref(), ResolveFlags::empty()).is_err() {
+            if open_beneath(root, Path::new("."), false).is_err() {
                 NO_OPENAT2.store(true, Ordering::Relaxed);
             }
             None
@@ -116,25 +117,15 @@ fn open_fast(root: &Root, names: &[OsString], display: &str) -> Option<Result<Ow
 }
 
 /// Opens a file if its path is plain and every name of it is in the kernel's cache: never waits for a disk.
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 pub(super) fn open_cached(root: &Root, names: &[OsString]) -> Option<OwnedFd> {
     if !is_plain(root, names) || names.iter().any(|name| root.guard.protects(name)) {
         return None;
     }
     let path: PathBuf = names.iter().collect();
-    open_beneath(root, &path, rustix::fs::ResolveFlags::CACHED).ok()
+    open_beneath(root, &path, true).ok()
 }
 
-#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-fn open_fast(_root: &Root, _names: &[OsString], _display: &str) -> Option<Result<OwnedFd>> {
-    None
-}
-
-#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-pub(super) fn open_cached(_root: &Root, _names: &[OsString]) -> Option<OwnedFd> {
-    None
-}
-
+/// The guard is asked about every name, before it is looked up.
 fn check_guard(root: &Root, name: &OsStr, display: &str) -> Result<()> {
     if root.guard.protects(name) { Err(errors::protected(display)) } else { Ok(()) }
 }
@@ -179,6 +170,7 @@ struct Position<'a> {
     stack: Vec<Level>,
 }
 
+/// A directory on the way, held open.
 struct Level {
     fd: OwnedFd,
     name: OsString,
@@ -210,6 +202,7 @@ impl Position<'_> {
         Ok(())
     }
 
+    /// Ends here, with these names left over.
     fn stop(mut self, rest: Vec<OsString>, display: &str) -> Result<Resolved> {
         let read_only = self.read_only();
         let names = self.stack.iter_mut().map(|level| std::mem::take(&mut level.name)).collect();
@@ -242,6 +235,7 @@ enum Found {
     File,
 }
 
+/// Looks a name up. What changes its type between two system calls is looked up again.
 fn look_up(directory: BorrowedFd<'_>, name: &OsStr, display: &str) -> Result<Found> {
     for _ in 0..ATTEMPTS {
         let kind = match open_entry(directory, name) {
@@ -298,7 +292,7 @@ fn open_entry(directory: BorrowedFd<'_>, name: &OsStr) -> rustix::io::Result<(Op
 }
 
 /// The names in a path or a link's target, without `.` and the leading slash.
-pub(super) fn names_of(path: &std::path::Path) -> Vec<OsString> {
+pub(super) fn names_of(path: &Path) -> Vec<OsString> {
     let name = |component: Component<'_>| match component {
         Component::Normal(name) => Some(name.to_owned()),
         Component::ParentDir => Some("..".into()),

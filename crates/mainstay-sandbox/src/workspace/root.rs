@@ -44,6 +44,8 @@ pub(super) enum Rule {
 }
 
 impl Root {
+    /// Opens a directory as a root. The canonical path is opened without following a link, so it is the one that was
+    /// found.
     pub(super) fn open(
         path: &Path,
         read_only: bool,
@@ -75,10 +77,12 @@ impl Root {
         self.handle.as_fd()
     }
 
+    /// Whether nothing in this root may be changed.
     pub fn read_only(&self) -> bool {
         self.read_only
     }
 
+    /// Which names are protected in this root.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }

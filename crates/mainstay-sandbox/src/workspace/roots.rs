@@ -82,10 +82,12 @@ impl Workspace {
         Ok(self)
     }
 
+    /// The workspace directory and the additional roots, in this order.
     pub fn roots(&self) -> &[Arc<Root>] {
         &self.roots
     }
 
+    /// The server's own directories, for the sandbox to hide.
     pub(crate) fn closed(&self) -> &[ClosedDir] {
         &self.closed
     }

@@ -46,6 +46,7 @@ impl WorkspacePath {
 }
 
 impl WriteTarget {
+    /// Resolves a path for a change. Neither a root nor anything in a read-only part can be a target.
     fn find(path: &WorkspacePath, links: Links) -> Result<Self> {
         let Resolved { directory, names, read_only, mut rest } =
             resolve::resolve(&path.root, &path.names, links, path.display())?;

@@ -261,7 +261,7 @@ async fn a_read_only_root_in_a_writable_one_stays_so_or_nothing_is_run() {
     let command = Command { program: "touch".into(), args: vec!["inner/dropped".into()], ..Command::default() };
     let alone = Sandbox::without_namespaces(workspace.clone(), ExecSettings::default());
     let refused = alone.start(&command).await.err().unwrap();
-    assert!(refused.kind == Kind::Unavailable && refused.public.contains("inner may only be read"), "{refused:?}");
+    assert!(refused.kind == Kind::Unavailable && refused.public.contains("inner is read-only"), "{refused:?}");
     let whole = Sandbox::new(workspace, ExecSettings::default());
     let finished = whole.run(&command, None, Duration::from_secs(20), None).await.unwrap();
     assert_ne!(finished.status.code, 0);

@@ -28,6 +28,7 @@ impl Cgroup {
         (!group.directories.is_empty()).then_some(group)
     }
 
+    /// Joins a new group of one controller, with one limit; `None` if the server may not.
     fn enter(&mut self, own: &str, controller: &str, file: &str, value: &str) -> Option<()> {
         let directory = join(&own_group(own, controller)?, file, value)?;
         self.directories.push(directory);
@@ -57,6 +58,7 @@ fn own_group(own: &str, controller: &str) -> Option<PathBuf> {
     directory.is_dir().then_some(directory)
 }
 
+/// Creates a group, sets its limit and moves this thread into it; leaves nothing behind if a step fails.
 fn join(parent: &Path, file: &str, value: &str) -> Option<PathBuf> {
     remove_leftovers(parent);
     let directory = parent.join(format!("mainstay-{}-{}", std::process::id(), thread_id()));

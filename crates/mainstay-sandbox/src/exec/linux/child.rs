@@ -81,6 +81,7 @@ impl Terminal {
         }
     }
 
+    /// Types something at the terminal; returns how many bytes it has taken.
     pub async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         self.0.async_io(Interest::WRITABLE, |handle| rustix::io::write(handle, bytes).map_err(Into::into)).await
     }

@@ -103,6 +103,7 @@ impl Confinement {
         })
     }
 
+    /// What applies with the sandbox switched off. Commands then have the server's rights; only their end is ensured.
     fn unconfined(settings: &ExecSettings, cgroup: Option<&Cgroup>) -> Self {
         let per_namespace = kernel_release().is_some_and(|release| release >= PID_MAX_PER_NAMESPACE);
         // The kernel takes no ceiling below 301: numbers below 300 are not used again.
@@ -144,6 +145,7 @@ impl Confinement {
     }
 }
 
+/// What counts processes and memory on this machine.
 fn counting(cgroup: Option<&Cgroup>, max_pid: bool) -> Counting {
     Counting {
         root: rustix::process::geteuid().is_root(),
@@ -153,6 +155,7 @@ fn counting(cgroup: Option<&Cgroup>, max_pid: bool) -> Counting {
     }
 }
 
+/// The namespaces, or why the machine does not allow them, in words for the operator.
 fn create_namespaces(visibility: &Visibility, stack: &mut [u8]) -> Result<Namespaces, String> {
     let tree = FileTree::new(visibility).ok_or("a path contains a NUL byte")?;
     if tree.parts_below_tmp() > MAX_BELOW_TMP {
@@ -188,6 +191,7 @@ fn check_without_namespaces(settings: &ExecSettings, visibility: &Visibility, ab
     Ok(())
 }
 
+/// The error for commands that cannot be confined; it names the two ways out.
 fn refusal(reason: &str) -> Error {
     Error::unavailable(format!(
         "Commands cannot be run: {reason}. `mainstay doctor` reports what this machine can enforce; with sandbox = \
@@ -195,6 +199,7 @@ fn refusal(reason: &str) -> Error {
     ))
 }
 
+/// Major and minor version of the running kernel.
 fn kernel_release() -> Option<(u32, u32)> {
     let name = rustix::system::uname();
     let mut parts = name.release().to_str().ok()?.split(['.', '-']);

@@ -5,65 +5,52 @@
 use rustix::io::Errno;
 
 /// The result of a system call, or with [`Failure`] that of a phase.
-pub(super) type Result<T, E = Errno> = std::result::Result<T, E>;
+pub(crate) type Result<T, E = Errno> = std::result::Result<T, E>;
 
-/// The phase of setting up a command in which something failed. The numbers travel in [`Message`]s.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub(super) enum Phase {
-    Namespaces,
-    Init,
-    Private,
-    Temporary,
-    Processes,
-    Devices,
-    Mask,
-    Moved,
-    Terminal,
-    Session,
-    Streams,
-    Directory,
-    Limits,
-    Privileges,
-    Files,
-    Calls,
-    Program,
-    Maps,
-    Tree,
-    Root,
-    Loopback,
+/// Defines [`Phase`] and the text of each phase, in the order of their numbers.
+macro_rules! phases {
+    ($($phase:ident: $text:literal,)*) => {
+        /// The phase of setting up a command in which something failed. Its number travels in a [`Message`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(i32)]
+        pub(crate) enum Phase {
+            $($phase,)*
+        }
+
+        /// Every phase at the index of its number, with what could not be done in it.
+        const PHASES: &[(Phase, &str)] = &[$((Phase::$phase, $text),)*];
+    };
 }
 
-/// Every phase at the index of its number, with what could not be done in it.
-const PHASES: [(Phase, &str); 21] = [
-    (Phase::Namespaces, "namespaces could not be entered"),
-    (Phase::Init, "the process that supervises a command could not be started"),
-    (Phase::Private, "the mounts could not be made private"),
-    (Phase::Temporary, "the private temporary directory could not be mounted"),
-    (Phase::Processes, "a private /proc could not be mounted"),
-    (Phase::Devices, "the devices could not be mounted"),
-    (Phase::Mask, "a protected name could not be hidden"),
-    (Phase::Moved, "a protected name moved while the command was being started"),
-    (Phase::Terminal, "a terminal could not be opened"),
-    (Phase::Session, "a new session could not be started"),
-    (Phase::Streams, "the standard streams could not be connected"),
-    (Phase::Directory, "the working directory could not be entered"),
-    (Phase::Limits, "the resource limits could not be set"),
-    (Phase::Privileges, "privileges could not be dropped"),
-    (Phase::Files, "the file rules (Landlock) could not be set"),
-    (Phase::Calls, "the system call filter (seccomp) could not be set"),
-    (Phase::Program, "the program could not be started"),
-    (Phase::Maps, "the user of a new namespace could not be set"),
-    (Phase::Tree, "a directory could not be mounted in the new file tree"),
-    (Phase::Root, "the new file tree could not be entered"),
-    (Phase::Loopback, "the loopback interface could not be enabled"),
-];
+phases! {
+    Namespaces: "namespaces could not be entered",
+    Init: "the process that supervises a command could not be started",
+    Private: "the mounts could not be made private",
+    Temporary: "the private temporary directory could not be mounted",
+    Processes: "a private /proc could not be mounted",
+    Devices: "the devices could not be mounted",
+    Mask: "a protected name could not be hidden",
+    Moved: "a protected name moved while the command was being started",
+    Terminal: "a terminal could not be opened",
+    Session: "a new session could not be started",
+    Streams: "the standard streams could not be connected",
+    Directory: "the working directory could not be entered",
+    Limits: "the resource limits could not be set",
+    Privileges: "privileges could not be dropped",
+    Files: "the file rules (Landlock) could not be set",
+    Calls: "the system call filter (seccomp) could not be set",
+    Program: "the program could not be started",
+    Maps: "the user of a new namespace could not be set",
+    Tree: "a directory could not be mounted in the new file tree",
+    Root: "the new file tree could not be entered",
+    Loopback: "the loopback interface could not be enabled",
+}
 
 /// A phase that failed, and the kernel's reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Failure {
-    pub(super) phase: Phase,
-    pub(super) errno: i32,
+pub(crate) struct Failure {
+    pub(crate) phase: Phase,
+    pub(crate) errno: i32,
 }
 
 impl std::fmt::Display for Failure {
@@ -74,7 +61,7 @@ impl std::fmt::Display for Failure {
 }
 
 /// Adds the phase in which a system call failed.
-pub(super) trait InPhase<T> {
+pub(crate) trait InPhase<T> {
     fn during(self, phase: Phase) -> Result<T, Failure>;
 }
 
@@ -92,7 +79,7 @@ impl<T> InPhase<T> for std::io::Result<T> {
 
 /// What the processes of a command send to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Message {
+pub(crate) enum Message {
     Failed(Failure),
     Started,
     Ended {
@@ -103,9 +90,10 @@ pub(super) enum Message {
 }
 
 impl Message {
-    pub(super) const SIZE: usize = 12;
+    /// Three words of 32 bits: the kind of message and up to two numbers.
+    pub(crate) const SIZE: usize = 12;
 
-    pub(super) fn to_bytes(self) -> [u8; Self::SIZE] {
+    pub(crate) fn to_bytes(self) -> [u8; Self::SIZE] {
         let words = match self {
             Self::Failed(failure) => [1, failure.phase as i32, failure.errno],
             Self::Started => [2, 0, 0],
@@ -119,7 +107,8 @@ impl Message {
         bytes
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+    /// `None` if the bytes are no message; the caller treats that as a broken channel.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes);
         match word(0)? {
             1 => {

@@ -34,6 +34,7 @@ impl Rights {
         Self { abi: ABI::from(abi.min(NEWEST_ABI)), network }
     }
 
+    /// Rights that make sense only for directories are left out for files: the kernel rejects such a rule.
     fn for_grant(self, access: Access, directory: bool) -> BitFlags<AccessFs> {
         let granted = match access {
             Access::Read => AccessFs::from_read(self.abi),
@@ -47,6 +48,7 @@ impl Rights {
         AccessFs::from_all(self.abi) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)
     }
 
+    /// Reading files and directories, and executing programs.
     pub(super) fn readable(self) -> BitFlags<AccessFs> {
         AccessFs::from_read(self.abi)
     }
@@ -88,6 +90,7 @@ impl Rights {
     }
 }
 
+/// The crate returns no handle on a kernel without Landlock; that is an error here, never a silent success.
 fn handle_of(created: Result<Option<OwnedFd>, RulesetError>) -> Result<OwnedFd> {
     let cannot = |reason: &dyn std::fmt::Display| Error::internal(format!("the Landlock ruleset: {reason}"));
     created.map_err(|error| cannot(&error))?.ok_or_else(|| cannot(&"not supported"))
@@ -118,6 +121,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
+    /// The rule for a grant. Opened without following a link: a grant has a canonical path.
     pub(super) fn for_grant(grant: &Grant, rights: Rights) -> Result<Self> {
         let handle = rustix::fs::open(&grant.path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
             .map_err(|errno| Error::internal(format!("{} cannot be opened: {errno}", grant.path.display())))?;
@@ -130,6 +134,7 @@ impl Rule {
         Some(Self { handle, allowed })
     }
 
+    /// A rule about a directory that is open already.
     pub(super) fn for_directory(handle: OwnedFd, allowed: BitFlags<AccessFs>) -> Self {
         Self { handle, allowed }
     }

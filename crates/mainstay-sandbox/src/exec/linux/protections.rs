@@ -70,6 +70,7 @@ pub(super) fn protections(level: &Level, settings: &ExecSettings, counting: &Cou
     }
 }
 
+/// Which network a command has, and what enforces it.
 fn network(network: Network, namespace: bool) -> String {
     let text = match (network, namespace) {
         (Network::Off, true) => "none (network namespace, seccomp)",
@@ -80,6 +81,7 @@ fn network(network: Network, namespace: bool) -> String {
     text.into()
 }
 
+/// Only limits that something enforces on this machine are promised.
 fn limits(settings: &ExecSettings, level: &Level, counting: &Counting) -> String {
     let mut limits = vec![format!("{} (rlimits)", limits_of_each(settings))];
     if *level != Level::Off {
@@ -93,6 +95,8 @@ fn limits(settings: &ExecSettings, level: &Level, counting: &Counting) -> String
     limits.join("; ")
 }
 
+/// What limits the number of processes. The limit of a user does not hold for root, so without a namespace or a control
+/// group there is none, and that is said.
 fn processes(settings: &ExecSettings, level: &Level, counting: &Counting) -> String {
     let each = match level {
         Level::Namespaces | Level::Landlock { .. } if !counting.root => {

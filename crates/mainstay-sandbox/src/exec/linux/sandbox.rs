@@ -65,6 +65,7 @@ impl Sandbox {
         Self(Arc::new(Inner { workspace, settings, namespaces, base: OnceCell::new(), scan }))
     }
 
+    /// The settings that all commands share.
     pub fn settings(&self) -> &ExecSettings {
         &self.0.settings
     }
@@ -193,6 +194,7 @@ fn c_string(bytes: &[u8]) -> Result<CString> {
     CString::new(bytes).map_err(Error::internal)
 }
 
+/// The error for a command that could not be started: the caller's fault, or the machine's.
 fn refusal(command: &Command, failure: Failure) -> Error {
     if failure.phase == Phase::Program
         && let Some(error) = program::refusal(command.name(), failure.errno)

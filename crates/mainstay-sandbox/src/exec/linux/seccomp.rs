@@ -19,6 +19,7 @@ use crate::exec::settings::Network;
 /// The system call with this number, and the rules under which it is rejected: any of them suffices, none means always.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
+/// The flags of `clone` that create namespaces, in which a command would have capabilities.
 const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -135,11 +136,13 @@ const SHARED_OBJECTS: &[i64] = &[
     libc::SYS_shmget,
 ];
 
+/// Newer than the `libc` crate knows; the number is the same on every architecture.
 const FCHMODAT2: i64 = 452;
 
 /// `ioctl` requests that type into a terminal as if the user had: `TIOCSTI` and `TIOCLINUX`.
 const TERMINAL_INPUT: [u32; 2] = [0x5412, 0x541c];
 
+/// Kinds of sockets that programs use; raw ones are limited by their protocol.
 const SOCKET_KINDS: [i32; 4] = [libc::SOCK_STREAM, libc::SOCK_DGRAM, libc::SOCK_RAW, libc::SOCK_SEQPACKET];
 
 /// The part of a socket's kind that is not flags.
@@ -256,6 +259,7 @@ fn reject_x32(program: &mut BpfProgram) {
 #[cfg(not(target_arch = "x86_64"))]
 fn reject_x32(_program: &mut BpfProgram) {}
 
+/// A program that returns the error for calls that match a rule, and allows everything else.
 fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
     let rejected = SeccompAction::Errno(errno.cast_unsigned());
     let architecture = std::env::consts::ARCH.try_into()?;

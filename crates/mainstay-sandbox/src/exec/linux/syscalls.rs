@@ -18,6 +18,7 @@ fn last_errno() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
+/// Turns the convention of libc, -1 and `errno`, into a result.
 fn checked(returned: c_int) -> Result<c_int> {
     if returned == -1 { Err(last_errno()) } else { Ok(returned) }
 }
@@ -116,6 +117,7 @@ pub(super) fn block_signals(block: bool) -> libc::sigset_t {
     }
 }
 
+/// Restores a mask that [`block_signals`] has returned.
 pub(super) fn restore_signals(mask: &libc::sigset_t) {
     // SAFETY: a mask that the kernel has returned.
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };

@@ -17,6 +17,7 @@ impl HeadTail {
         Self { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
     }
 
+    /// Adds bytes: to the beginning until that is full, then to the end, where they displace older ones.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.half - self.head.len();
@@ -57,18 +58,13 @@ pub struct CapturedText {
 
 /// The bytes without an incomplete character at their end.
 pub fn complete_utf8_prefix(bytes: &[u8]) -> &[u8] {
-    for back in 1..=bytes.len().min(3) {
-        let byte = bytes[bytes.len() - back];
-        let width = match byte {
-            0xc0..=0xdf => 2,
-            0xe0..=0xef => 3,
-            0xf0..=0xf7 => 4,
-            0x80..=0xbf => continue,
-            _ => 1,
-        };
-        return if width > back { &bytes[..bytes.len() - back] } else { bytes };
+    let last_three = bytes.len().saturating_sub(3)..bytes.len();
+    let is_start = |at: &usize| !matches!(bytes[*at], 0x80..=0xbf);
+    match last_three.rev().find(is_start) {
+        // The error has no length if the input ended too early.
+        Some(at) if std::str::from_utf8(&bytes[at..]).is_err_and(|error| error.error_len().is_none()) => &bytes[..at],
+        Some(_) | None => bytes,
     }
-    bytes
 }
 
 /// The bytes without an incomplete character at their beginning.

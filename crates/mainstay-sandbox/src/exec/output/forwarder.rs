@@ -29,11 +29,12 @@ pub trait OutputListener: Send + Sync {
 
 /// Output that waits to be forwarded.
 #[derive(Default)]
-pub(in crate::exec) struct OutputForwarder {
+pub(crate) struct OutputForwarder {
     pending: Mutex<Pending>,
     more: Notify,
 }
 
+/// What has not been forwarded yet.
 #[derive(Default)]
 struct Pending {
     /// In the order of arrival; neighbours are of different streams.
@@ -41,6 +42,7 @@ struct Pending {
     finished: bool,
 }
 
+/// Output of one stream, and how many bytes of it were skipped after the text.
 struct Chunk {
     stream: &'static str,
     text: String,
@@ -49,7 +51,7 @@ struct Chunk {
 
 impl OutputForwarder {
     /// Adds output of a stream; if too much of it is pending, only its size.
-    pub(in crate::exec) fn add(&self, stream: &'static str, text: &str) {
+    pub(crate) fn add(&self, stream: &'static str, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -71,17 +73,13 @@ impl OutputForwarder {
     }
 
     /// No more output comes.
-    pub(in crate::exec) fn finish(&self) {
+    pub(crate) fn finish(&self) {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner).finished = true;
         self.more.notify_one();
     }
 
     /// Does the work, and forwards output to the listener meanwhile.
-    pub(in crate::exec) async fn forward_during<T>(
-        &self,
-        work: impl Future<Output = T>,
-        listener: &dyn OutputListener,
-    ) -> T {
+    pub(crate) async fn forward_during<T>(&self, work: impl Future<Output = T>, listener: &dyn OutputListener) -> T {
         let (mut work, mut forwarding) = (pin!(work), pin!(self.forward(listener)));
         tokio::select! {
             biased;
@@ -114,6 +112,7 @@ impl OutputForwarder {
 }
 
 impl Chunk {
+    /// The text, with a note about what was skipped.
     fn into_text(self) -> String {
         match self.missed {
             0 => self.text,

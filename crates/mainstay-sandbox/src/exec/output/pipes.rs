@@ -9,15 +9,15 @@ use crate::exec::command::Command;
 
 /// The server's ends.
 #[derive(Default)]
-pub(in crate::exec) struct Pipes {
-    pub(in crate::exec) input: Option<pipe::Sender>,
-    pub(in crate::exec) output: Option<pipe::Receiver>,
-    pub(in crate::exec) errors: Option<pipe::Receiver>,
+pub(crate) struct Pipes {
+    pub(crate) input: Option<pipe::Sender>,
+    pub(crate) output: Option<pipe::Receiver>,
+    pub(crate) errors: Option<pipe::Receiver>,
 }
 
 /// Creates the pipes: returns the server's ends, and the command's standard input, output and error. A command with a
 /// terminal has none.
-pub(in crate::exec) fn create_pipes(command: &Command) -> io::Result<(Pipes, Vec<OwnedFd>)> {
+pub(crate) fn create_pipes(command: &Command) -> io::Result<(Pipes, Vec<OwnedFd>)> {
     if command.terminal.is_some() {
         return Ok((Pipes::default(), Vec::new()));
     }

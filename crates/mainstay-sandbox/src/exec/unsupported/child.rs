@@ -9,6 +9,7 @@ use super::group::{Running, StopHandle};
 use crate::exec::command::TerminalSize;
 use crate::exec::exit_status::ExitStatus;
 
+/// A command and the server's ends of its streams.
 pub struct Child {
     pub input: Option<pipe::Sender>,
     pub output: Option<pipe::Receiver>,

@@ -7,14 +7,15 @@ use crate::exec::protections::{NONE, Protections, limits_of_each};
 use crate::exec::settings::ExecSettings;
 
 /// What to do instead of running commands without protection.
-pub(in crate::exec) const OFF_REMEDY: &str = "To have commands refused, set sandbox = \"on\" in [exec]; to have them \
+pub(crate) const OFF_REMEDY: &str = "To have commands refused, set sandbox = \"on\" in [exec]; to have them \
                                          confined, run the server on Linux.";
 
 /// There is nothing to ask the kernel for.
-pub(in crate::exec) fn findings() -> Vec<Finding> {
+pub(crate) fn findings() -> Vec<Finding> {
     Vec::new()
 }
 
+/// The error for every command while the sandbox is not switched off.
 pub(super) fn refusal() -> Error {
     Error::unavailable(format!(
         "Commands cannot be run: this system ({}) has no Landlock, seccomp or namespaces to confine them with; set \
@@ -23,6 +24,7 @@ pub(super) fn refusal() -> Error {
     ))
 }
 
+/// What applies to a command that nothing confines.
 pub(super) fn protections(settings: &ExecSettings) -> Protections {
     Protections {
         level: "off".into(),

@@ -16,6 +16,7 @@ use crate::exec::private_dir::PrivateDir;
 struct Group(Mutex<Option<Pid>>);
 
 impl Group {
+    /// Signals the whole group, unless its number may belong to another by now.
     fn signal(&self, signal: Number) {
         let leader = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(leader) = *leader {
@@ -52,6 +53,7 @@ impl Running {
         answer.await.map_err(|_| Error::internal("the thread that starts a command has ended"))?
     }
 
+    /// Waits for the exit status.
     pub(super) async fn ended(&mut self) -> ExitStatus {
         match self.ended.wait_for(Option::is_some).await {
             Ok(status) => status.unwrap_or(ExitStatus::killed_by(libc::SIGKILL)),
@@ -75,6 +77,7 @@ impl Drop for Running {
     }
 }
 
+/// Starts the command and waits for it; its temporary directory is removed before the status is reported.
 fn run_on_thread(
     start: impl FnOnce() -> Result<(process::Child, PrivateDir)>,
     reply: oneshot::Sender<Result<Running>>,
@@ -102,6 +105,7 @@ fn run_on_thread(
 pub struct StopHandle(Arc<Group>);
 
 impl StopHandle {
+    /// Sends a signal to every process of the group.
     pub fn signal(&self, signal: Signal) {
         self.0.signal(match signal {
             Signal::Term => Number::TERM,

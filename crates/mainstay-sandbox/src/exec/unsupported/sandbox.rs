@@ -80,6 +80,7 @@ impl Sandbox {
 }
 
 impl Inner {
+    /// Refuses every command unless the operator has switched the sandbox off.
     fn admit(&self) -> Result<()> {
         match self.settings.sandbox {
             SandboxMode::On | SandboxMode::Strict => Err(refusal()),
@@ -87,6 +88,7 @@ impl Inner {
         }
     }
 
+    /// Only the search path and the toolchains' variables of it are used: nothing enforces the rest.
     fn visibility(&self) -> &Visibility {
         self.visibility.get_or_init(|| {
             PrivateDir::remove_leftovers();
@@ -94,6 +96,7 @@ impl Inner {
         })
     }
 
+    /// Starts the process, with a temporary directory of its own.
     fn spawn(&self, command: &Command, streams: [OwnedFd; 3]) -> Result<(process::Child, PrivateDir)> {
         let directory = command.directory(&self.workspace)?;
         let visibility = self.visibility();
@@ -116,6 +119,7 @@ impl Inner {
     }
 }
 
+/// A process with exactly these arguments and variables.
 #[expect(clippy::disallowed_methods, reason = "this is the one place where processes are started")]
 fn build_process(file: &Path, arguments: &[CString], variables: &[CString]) -> process::Command {
     let mut process = process::Command::new(file);

@@ -12,10 +12,9 @@ use mainstay_core::{Error, Kind, Reason, Result};
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
-use super::content::Content;
 use super::lock::DirLocks;
 use super::removal;
-use super::staged_file::StagedFile;
+use super::staged_file::{Content, StagedFile};
 use crate::identity::FileId;
 use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::{make_directory, rename_no_replace, sync_directory, temporary_name};
@@ -86,6 +85,7 @@ impl Workspace {
         result
     }
 
+    /// Directories that were created for the change are added to `made`, also if it fails.
     fn prepare_and_apply(&self, steps: Vec<Step>, made: &mut Vec<(OwnedFd, OsString)>) -> Result<Vec<StepResult>> {
         let several = steps.len() > 1;
         let mut prepared = Vec::with_capacity(steps.len());
@@ -195,6 +195,7 @@ struct PreparedStep {
 }
 
 impl PreparedStep {
+    /// Creates missing directories and writes new content, so that applying the step only changes names.
     fn new(step: Step, made: &mut Vec<(OwnedFd, OsString)>) -> Result<Self> {
         let mut removed = None;
         let (action, mut source, mut to, content, expect, mode) = match step {
@@ -225,6 +226,7 @@ impl PreparedStep {
         Ok(Self { action, source, to, staged, expect, kind: removed, mode, found: None, undo: None })
     }
 
+    /// The directories in which the step changes names.
     fn directories(&self) -> impl Iterator<Item = &OwnedFd> {
         std::iter::once(&self.source.directory).chain(self.to.iter().map(|to| &to.directory))
     }
@@ -270,6 +272,7 @@ impl PreparedStep {
         Ok(())
     }
 
+    /// Changes the names. With an undo entry, the old entry is kept under its backup name.
     fn apply(&mut self) -> Result<StepResult> {
         let WriteTarget { directory, name, .. } = &self.source;
         match self.action {
@@ -293,6 +296,7 @@ impl PreparedStep {
         self.result(None)
     }
 
+    /// A new name is linked, so that nothing is replaced that was not checked; an existing one is replaced by a rename.
     fn put(&mut self) -> Result<StepResult> {
         let display = self.source.display().to_owned();
         let Some(staged) = self.staged.as_mut() else { return Err(Error::internal("nothing was staged")) };
@@ -320,6 +324,8 @@ impl PreparedStep {
         self.result(None)
     }
 
+    /// Never replaces anything but the entry that was checked: without one there, the rename fails if the name is
+    /// taken.
     fn rename(&self) -> Result<StepResult> {
         let Some(to) = &self.to else { return Err(Error::internal("a move without a target")) };
         let from = &self.source;
@@ -362,6 +368,7 @@ impl PreparedStep {
         })
     }
 
+    /// What the journal needs to reverse the step.
     fn undo_entry(&self) -> UndoEntry {
         UndoEntry {
             action: self.action,
@@ -404,11 +411,13 @@ fn back_up(directory: &OwnedFd, name: &OsStr, backup: &OsStr) -> rustix::io::Res
     }
 }
 
+/// The directory was empty when the caller looked.
 fn not_empty(display: &str) -> Error {
     Error::new(Kind::Conflict, format!("{display} is not empty any more; look again, then remove it with recursive."))
         .with_reason(Reason::path(display))
 }
 
+/// The file is not the one that the caller has read.
 fn etag_mismatch(display: &str, wanted: &str, now: &str) -> Error {
     Error::new(
         Kind::Conflict,

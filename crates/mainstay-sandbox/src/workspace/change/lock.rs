@@ -65,6 +65,7 @@ impl Drop for DirLocks {
     }
 }
 
+/// Waits until no other thread has locked any of the directories, then locks all of them.
 fn lock_in_process(wanted: &[FileId], display: &str) -> Result<()> {
     let locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
     let busy = |locked: &mut Vec<FileId>| wanted.iter().any(|identity| locked.contains(identity));

@@ -10,12 +10,25 @@ use std::path::PathBuf;
 use mainstay_core::Result;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
-use super::content::Content;
 use crate::identity::FileId;
 use crate::workspace::errors::PathContext as _;
 use crate::workspace::etag;
+use crate::workspace::file::OpenFile;
 use crate::workspace::fs_ops::{keep_owner, rename_no_replace, temporary_name};
 use crate::workspace::metadata::Metadata;
+
+/// New content of a file.
+#[derive(Debug)]
+pub enum Content {
+    Bytes(Vec<u8>),
+    /// The content of another file, copied while the change is prepared.
+    Copy(OpenFile),
+    /// The present content of a file, followed by `more`.
+    Append {
+        to: OpenFile,
+        more: Vec<u8>,
+    },
+}
 
 /// Content that is written and synced before the change begins, so that a full disk changes nothing.
 pub(super) struct StagedFile {
@@ -48,6 +61,7 @@ impl StagedFile {
         Ok(staged)
     }
 
+    /// Writes the content and computes its etag on the way.
     fn fill(&mut self, content: &Content, display: &str) -> Result<()> {
         let mut hasher = blake3::Hasher::new();
         let mut put = |bytes: &[u8]| {

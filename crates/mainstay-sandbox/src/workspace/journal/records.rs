@@ -13,41 +13,43 @@ use rustix::fs::FlockOperation;
 use super::undo::UndoEntry;
 
 /// File extensions of records. A begun change is undone; of a completed one only the backups are removed.
-pub(super) const BEGUN: &str = "begun";
-pub(super) const COMPLETED: &str = "done";
+pub(crate) const BEGUN: &str = "begun";
+pub(crate) const COMPLETED: &str = "done";
 
 /// The directory with the records.
 #[derive(Debug)]
-pub(in crate::workspace) struct Journal {
-    pub(super) directory: PathBuf,
+pub(crate) struct Journal {
+    directory: PathBuf,
 }
 
 /// The record of one change in progress.
-pub(in crate::workspace) struct Record {
+pub(crate) struct Record {
     path: PathBuf,
     /// Holds the lock for as long as this process lives.
     _locked: File,
 }
 
 impl Journal {
-    pub(super) fn open(directory: &Path) -> Result<Self> {
+    /// Creates the directory if it is missing, accessible for the server's user alone.
+    pub(crate) fn open(directory: &Path) -> Result<Self> {
         std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
             Error::unavailable(format!("The journal {} cannot be created: {error}.", directory.display()))
         })?;
         Ok(Self { directory: directory.to_owned() })
     }
 
-    pub(in crate::workspace) fn directory(&self) -> &Path {
+    /// Where the locks of directories are kept too.
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Records a change that is undone if this process dies before [`Record::mark_completed`].
-    pub(in crate::workspace) fn begin(&self, entries: &[&UndoEntry]) -> Result<Record> {
+    pub(crate) fn begin(&self, entries: &[&UndoEntry]) -> Result<Record> {
         self.write(entries, BEGUN)
     }
 
     /// Records a temporary name that is removed in any case.
-    pub(in crate::workspace) fn record_temporary(&self, entry: &UndoEntry) -> Result<Record> {
+    pub(crate) fn record_temporary(&self, entry: &UndoEntry) -> Result<Record> {
         self.write(&[entry], COMPLETED)
     }
 
@@ -57,6 +59,7 @@ impl Journal {
         })
     }
 
+    /// The record is locked before it has content, and on disk, with its name, when this returns.
     fn try_write(&self, entries: &[&UndoEntry], state: &str) -> std::io::Result<Record> {
         let path = self.directory.join(new_id()).with_extension(state);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -70,7 +73,7 @@ impl Journal {
 
 impl Record {
     /// The change is complete: a later process removes its backups and undoes nothing.
-    pub(in crate::workspace) fn mark_completed(&mut self) -> Result<()> {
+    pub(crate) fn mark_completed(&mut self) -> Result<()> {
         let completed = self.path.with_extension(COMPLETED);
         std::fs::rename(&self.path, &completed).map_err(Error::internal)?;
         self.path = completed;
@@ -81,7 +84,7 @@ impl Record {
     }
 
     /// Removes the record: nothing is left to do.
-    pub(in crate::workspace) fn close(self) {
+    pub(crate) fn close(self) {
         let _ = std::fs::remove_file(&self.path);
     }
 }

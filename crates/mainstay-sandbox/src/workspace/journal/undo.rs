@@ -16,7 +16,7 @@ use crate::workspace::remove_tree::remove_all;
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::workspace) enum Action {
+pub(crate) enum Action {
     Put,
     Remove,
     RemoveEmpty,
@@ -26,36 +26,36 @@ pub(in crate::workspace) enum Action {
 
 /// A directory: the path of its root, and the names below it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(in crate::workspace) struct DirLocation {
-    pub(in crate::workspace) root: PathBuf,
-    pub(in crate::workspace) names: Vec<OsString>,
+pub(crate) struct DirLocation {
+    pub(crate) root: PathBuf,
+    pub(crate) names: Vec<OsString>,
 }
 
 /// One step of a change, as the journal stores it. The field names are the record's format.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::workspace) struct UndoEntry {
+pub(crate) struct UndoEntry {
     #[serde(rename = "act")]
-    pub(in crate::workspace) action: Action,
-    pub(in crate::workspace) at: DirLocation,
-    pub(in crate::workspace) name: OsString,
-    pub(in crate::workspace) to: Option<(DirLocation, OsString)>,
+    pub(crate) action: Action,
+    pub(crate) at: DirLocation,
+    pub(crate) name: OsString,
+    pub(crate) to: Option<(DirLocation, OsString)>,
     /// The name that the old entry has until the change is complete.
-    pub(in crate::workspace) backup: OsString,
+    pub(crate) backup: OsString,
     /// The name that new content has for a moment.
-    pub(in crate::workspace) temporary: OsString,
+    pub(crate) temporary: OsString,
     /// The old entry.
-    pub(in crate::workspace) was: Option<FileId>,
+    pub(crate) was: Option<FileId>,
     /// The new entry.
-    pub(in crate::workspace) new: Option<FileId>,
+    pub(crate) new: Option<FileId>,
     /// Etag of the new content.
-    pub(in crate::workspace) tag: Option<String>,
+    pub(crate) tag: Option<String>,
     /// Mode of the old entry.
-    pub(in crate::workspace) mode: Option<u32>,
+    pub(crate) mode: Option<u32>,
 }
 
 impl UndoEntry {
     /// For something that exists only under a temporary name and is to be removed.
-    pub(in crate::workspace) fn for_temporary(at: DirLocation) -> Self {
+    pub(crate) fn for_temporary(at: DirLocation) -> Self {
         let backup = temporary_name(".old");
         Self {
             action: Action::Remove,
@@ -73,7 +73,7 @@ impl UndoEntry {
 
     /// Restores what was there. Touches only what this change made, so it is safe to call twice, and to call for a step
     /// that never happened.
-    pub(in crate::workspace) fn undo(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
+    pub(crate) fn undo(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
         let _ = rustix::fs::unlinkat(directory, &self.temporary, AtFlags::empty());
         match self.action {
             Action::Put => {
@@ -108,7 +108,7 @@ impl UndoEntry {
     }
 
     /// Removes the old entry, which was kept in case the change had to be undone.
-    pub(in crate::workspace) fn remove_backup(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
+    pub(crate) fn remove_backup(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
         let directory = to.unwrap_or(directory);
         if identity(directory, &self.backup).is_some() {
             remove_all(directory, &self.backup);
@@ -133,7 +133,7 @@ impl UndoEntry {
 
     /// Whether the entry says only what one of our changes says. A later server acts on records, so a forged one must
     /// not make it touch anything else.
-    pub(super) fn is_valid(&self, guard: &Guard) -> bool {
+    pub(crate) fn is_valid(&self, guard: &Guard) -> bool {
         let plain = |name: &OsString| {
             let bytes = name.as_bytes();
             !bytes.is_empty() && bytes != b"." && bytes != b".." && !bytes.contains(&b'/') && !guard.protects(name)
@@ -148,6 +148,7 @@ impl UndoEntry {
     }
 }
 
+/// Gives an old entry its name back.
 fn restore(directory: &OwnedFd, backup: &OsStr, name: &OsStr) {
     if identity(directory, backup).is_none() {
         return;

@@ -23,7 +23,7 @@ use crate::workspace::{DIRECTORY, Workspace};
 const BETWEEN_PASSES: Duration = Duration::from_millis(10);
 
 /// Finds protected names again and again, and remembers the directories that did not change.
-pub(in crate::exec::linux) struct ProtectedScan {
+pub(crate) struct ProtectedScan {
     known: HashMap<FileId, Arc<KnownDir>>,
     /// What was found the last time, with a handle that shows whether it still exists anywhere.
     hits: HashMap<FileId, Option<OwnedFd>>,
@@ -59,7 +59,8 @@ impl AddedDir {
 }
 
 impl ProtectedScan {
-    pub(in crate::exec::linux) fn new(settings: &ExecSettings) -> Self {
+    /// Prepares a scan; nothing is read yet.
+    pub(crate) fn new(settings: &ExecSettings) -> Self {
         // A guard of the exempted names alone.
         let named = |name: &&str| settings.allow_protected.iter().any(|allowed| allowed.eq_ignore_ascii_case(name));
         let others: Vec<String> = PROTECTED.iter().filter(|name| !named(name)).map(|name| (*name).to_owned()).collect();
@@ -73,11 +74,7 @@ impl ProtectedScan {
     /// A name that was found before and is missing now may have been moved while the scan was running: another command
     /// can do that on purpose. It counts as gone if it exists nowhere any more, or if two passes saw the same
     /// directories, none of which changed in between: then everything was where they saw it.
-    pub(in crate::exec::linux) fn masks(
-        &mut self,
-        workspace: &Workspace,
-        visibility: &Visibility,
-    ) -> Result<Vec<Mask>> {
+    pub(crate) fn masks(&mut self, workspace: &Workspace, visibility: &Visibility) -> Result<Vec<Mask>> {
         if self.outside.is_none() {
             self.outside = Some(OutsideRoots::new(workspace, visibility)?);
         }
@@ -122,6 +119,7 @@ impl ProtectedScan {
         masks.iter().map(known).collect()
     }
 
+    /// Reads everything once, with the help of what the previous pass knew.
     fn pass(&mut self, workspace: &Workspace) -> Result<Pass> {
         let mut known = HashMap::with_capacity(self.known.len());
         let mut masks = Vec::new();
@@ -165,9 +163,10 @@ struct Pass {
     calm: bool,
 }
 
+/// Whether two passes saw the same directories, all of them unchanged.
 fn same(before: &HashMap<FileId, Arc<KnownDir>>, now: &HashMap<FileId, Arc<KnownDir>>) -> bool {
     let unchanged = |(identity, known): (&FileId, &Arc<KnownDir>)| {
-        before.get(identity).is_some_and(|before| before.stamp == known.stamp)
+        before.get(identity).is_some_and(|before| before.metadata == known.metadata)
     };
     before.len() == now.len() && now.iter().all(unchanged)
 }

@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::exec::linux::mounts::Mask;
 use crate::guard::Guard;
 use crate::identity::FileId;
-use crate::workspace::{DIRECTORY, Workspace};
+use crate::workspace::{DIRECTORY, Metadata, Workspace};
 
 /// Deeper than any real tree; and what has a path longer than `PATH_MAX` could not be hidden anyway.
 const MAX_DEPTH: usize = 256;
@@ -25,17 +25,11 @@ pub(super) const ATTEMPTS: usize = 16;
 /// A directory that has been read.
 #[derive(Debug)]
 pub(super) struct KnownDir {
-    pub(super) stamp: Stamp,
+    /// While it stays the same, so do the entries.
+    pub(super) metadata: Metadata,
     subdirectories: Vec<OsString>,
     /// Protected names, and whether each is a directory.
     hits: Vec<(OsString, FileId, bool)>,
-}
-
-/// The times of a directory: while they stay the same, so do its entries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    modified: (i64, i64),
-    changed: (i64, i64),
 }
 
 /// One pass over all directories.
@@ -70,12 +64,13 @@ impl Walk<'_> {
             Err(errno) => return Err(Error::internal(errno)),
         };
         if visit == Visit::Unreadable {
-            let (identity, _) = identify(handle).map_err(Error::internal)?;
-            self.hide(path.to_owned(), identity, true)?;
+            self.hide(path.to_owned(), read_metadata(handle)?.identity, true)?;
         }
         Ok(())
     }
 
+    /// Searches an open directory. If an entry vanishes meanwhile, the directory is read again from the beginning, and
+    /// what was found in the meantime is dropped.
     fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<Visit> {
         if depth > MAX_DEPTH {
             return Err(Error::unavailable(format!(
@@ -84,17 +79,18 @@ impl Walk<'_> {
         }
         let before = self.masks.len();
         for look in 0..ATTEMPTS {
-            let (identity, stamp) = identify(directory).map_err(Error::internal)?;
-            let known = match self.old.get(&identity).filter(|known| known.stamp == stamp && look == 0) {
+            let metadata = read_metadata(directory)?;
+            let identity = metadata.identity;
+            let known = match self.old.get(&identity).filter(|known| known.metadata == metadata && look == 0) {
                 Some(known) => known.clone(),
-                None => match self.read(directory, stamp) {
+                None => match self.read(directory, metadata) {
                     Ok(read) => Arc::new(read),
                     Err(Errno::ACCESS) => return Ok(Visit::Unreadable),
                     Err(errno) => return Err(Error::internal(errno)),
                 },
             };
             if self.enter(directory, path, &known, depth)? == Visit::Done {
-                if is_recent(stamp) {
+                if is_recent(&metadata) {
                     *self.calm = false;
                 } else {
                     self.new.insert(identity, known);
@@ -106,6 +102,7 @@ impl Walk<'_> {
         Err(changing_too_fast())
     }
 
+    /// Hides the protected names of a directory that has been read, and searches its subdirectories.
     fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &KnownDir, depth: usize) -> Result<Visit> {
         for (name, identity, is_directory) in &known.hits {
             self.hide(path.join(name), *identity, *is_directory)?;
@@ -118,14 +115,18 @@ impl Walk<'_> {
         Ok(Visit::Done)
     }
 
+    /// Searches a subdirectory. One without subdirectories that has not changed need not be opened: that is most of
+    /// them.
     fn descend(&mut self, above: BorrowedFd<'_>, path: &Path, name: &OsStr, depth: usize) -> Result<Visit> {
         let path = path.join(name);
         let Ok(stat) = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(Visit::Vanished) };
-        let (identity, stamp) = identity_and_stamp(&stat);
+        let metadata = Metadata::from(&stat);
+        let identity = metadata.identity;
         if self.skipped.contains(&identity) {
             return Ok(Visit::Done);
         }
-        let leaf = self.old.get(&identity).filter(|known| known.stamp == stamp && known.subdirectories.is_empty());
+        let leaf =
+            self.old.get(&identity).filter(|known| known.metadata == metadata && known.subdirectories.is_empty());
         if let Some(known) = leaf.cloned() {
             self.enter(above, &path, &known, depth)?;
             self.new.insert(identity, known);
@@ -142,8 +143,9 @@ impl Walk<'_> {
         Ok(Visit::Done)
     }
 
-    fn read(&self, directory: BorrowedFd<'_>, stamp: Stamp) -> rustix::io::Result<KnownDir> {
-        let mut known = KnownDir { stamp, subdirectories: Vec::new(), hits: Vec::new() };
+    /// Reads a directory. Only protected names and directories need a system call each.
+    fn read(&self, directory: BorrowedFd<'_>, metadata: Metadata) -> rustix::io::Result<KnownDir> {
+        let mut known = KnownDir { metadata, subdirectories: Vec::new(), hits: Vec::new() };
         for entry in rustix::fs::Dir::read_from(directory)? {
             let entry = entry?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
@@ -179,6 +181,7 @@ impl Walk<'_> {
         guard.is_some_and(|guard| guard.protects(name)) && !self.exempt.protects(name)
     }
 
+    /// Adds a mask. Each is a mount, and a command with thousands of mounts takes long to start, so there is a limit.
     pub(super) fn hide(&mut self, path: PathBuf, identity: FileId, directory: bool) -> Result<()> {
         if self.masks.len() >= self.max_masks {
             return Err(Error::unavailable(format!(
@@ -193,26 +196,21 @@ impl Walk<'_> {
     }
 }
 
+/// The error for a workspace in which protected names move faster than they can be found.
 pub(super) fn changing_too_fast() -> Error {
     Error::unavailable("The workspace changes too fast to hide protected names from a command; try again later.")
 }
 
-fn identify(handle: BorrowedFd<'_>) -> rustix::io::Result<(FileId, Stamp)> {
-    rustix::fs::fstat(handle).map(|stat| identity_and_stamp(&stat))
-}
-
-fn identity_and_stamp(stat: &rustix::fs::Stat) -> (FileId, Stamp) {
-    let time = |seconds: i64, nanoseconds: u64| (seconds, i64::try_from(nanoseconds).unwrap_or(0));
-    let stamp =
-        Stamp { modified: time(stat.st_mtime, stat.st_mtime_nsec), changed: time(stat.st_ctime, stat.st_ctime_nsec) };
-    (FileId::from(stat), stamp)
+fn read_metadata(handle: BorrowedFd<'_>) -> Result<Metadata> {
+    rustix::fs::fstat(handle).map(|stat| Metadata::from(&stat)).map_err(Error::internal)
 }
 
 /// A directory that has just changed may change again within the same tick of the file system's clock, which would not
 /// show in its times.
-fn is_recent(stamp: Stamp) -> bool {
-    const TICK: i64 = 50_000_000;
+fn is_recent(metadata: &Metadata) -> bool {
+    const TICK: i128 = 50_000_000;
     let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-    let nanoseconds = |(seconds, rest): (i64, i64)| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-    nanoseconds((now.tv_sec, now.tv_nsec)) - nanoseconds(stamp.changed) < TICK
+    let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+    let (seconds, rest) = metadata.changed;
+    nanoseconds(now.tv_sec, now.tv_nsec) - nanoseconds(seconds, rest.into()) < TICK
 }

@@ -16,19 +16,21 @@ use crate::exec::linux::failure::{Failure, InPhase as _, Message, Phase};
 use crate::exec::linux::syscalls::{self, NOT_OPEN};
 
 /// Handles of namespaces, which exist as long as these do.
-pub(in crate::exec::linux) struct Namespaces {
-    pub(in crate::exec::linux) user: OwnedFd,
-    pub(in crate::exec::linux) mounts: OwnedFd,
-    pub(in crate::exec::linux) network: OwnedFd,
-    pub(in crate::exec::linux) host_name: OwnedFd,
+pub(crate) struct Namespaces {
+    pub(crate) user: OwnedFd,
+    pub(crate) mounts: OwnedFd,
+    pub(crate) network: OwnedFd,
+    pub(crate) host_name: OwnedFd,
     pub(super) below_tmp: Vec<BelowTmp>,
 }
 
+/// What all commands share. Process and IPC namespaces are created for each command.
 const KINDS: c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWUTS;
 
 /// How long the kernel may take to set up a few mounts.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
+/// What the process that creates the namespaces works on.
 struct Builder<'a> {
     tree: &'a mut FileTree,
     channel: BorrowedFd<'a>,
@@ -36,7 +38,7 @@ struct Builder<'a> {
 
 impl Namespaces {
     /// Creates the namespaces in a process that ends when they are complete.
-    pub(in crate::exec::linux) fn create(mut tree: FileTree, stack: &mut [u8]) -> Result<Self, Failure> {
+    pub(crate) fn create(mut tree: FileTree, stack: &mut [u8]) -> Result<Self, Failure> {
         let (mut ours, theirs) = UnixStream::pair().during(Phase::Namespaces)?;
         ours.set_read_timeout(Some(TIMEOUT)).during(Phase::Namespaces)?;
         let mut builder = Builder { tree: &mut tree, channel: theirs.as_fd() };

@@ -17,17 +17,17 @@ use crate::identity::FileId;
 
 /// A protected file or directory that is hidden from a command.
 #[derive(Debug, Clone)]
-pub(in crate::exec::linux) struct Mask {
-    pub(in crate::exec::linux) path: CString,
-    pub(in crate::exec::linux) identity: FileId,
-    pub(in crate::exec::linux) directory: bool,
+pub(crate) struct Mask {
+    pub(crate) path: CString,
+    pub(crate) identity: FileId,
+    pub(crate) directory: bool,
 }
 
 /// How many parts of the tree may be beneath `/tmp`: their mounts are kept in an array, since nothing may allocate.
-pub(in crate::exec::linux) const MAX_BELOW_TMP: usize = 16;
+pub(crate) const MAX_BELOW_TMP: usize = 16;
 
 /// Mounts all of it in this process's mount namespace.
-pub(in crate::exec::linux) fn set_up(
+pub(crate) fn set_up(
     namespaces: &Namespaces,
     tmp_options: &CStr,
     max_pid: &CStr,
@@ -41,6 +41,7 @@ pub(in crate::exec::linux) fn set_up(
     masks.iter().try_for_each(hide)
 }
 
+/// Mounts an empty `/tmp`, and on it again the parts of the tree that are beneath `/tmp`.
 fn mount_tmp(below: &[BelowTmp], options: &CStr) -> Result<()> {
     let mut mounts = [const { None::<OwnedFd> }; MAX_BELOW_TMP];
     for (mount, part) in mounts.iter_mut().zip(below) {

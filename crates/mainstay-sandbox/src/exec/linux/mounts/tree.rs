@@ -28,6 +28,7 @@ const LINKS: &[(&CStr, &CStr)] = &[
     (c"/run", c"var/run"),
 ];
 
+/// The devices that programs expect; each is mounted by itself.
 const DEVICES: &[&str] = &["null", "zero", "full", "random", "urandom", "tty"];
 
 /// What is mounted over a protected name: an empty file or directory without permissions, on a read-only mount.
@@ -53,7 +54,7 @@ pub(super) struct BelowTmp {
 }
 
 /// Everything that is needed to build the tree, prepared before the fork.
-pub(in crate::exec::linux) struct FileTree {
+pub(crate) struct FileTree {
     parts: Vec<Part>,
     links: Vec<(CString, CString)>,
     secrets: Vec<CString>,
@@ -62,7 +63,7 @@ pub(in crate::exec::linux) struct FileTree {
 
 impl FileTree {
     /// `None` if a path contains a NUL byte.
-    pub(in crate::exec::linux) fn new(visibility: &Visibility) -> Option<Self> {
+    pub(crate) fn new(visibility: &Visibility) -> Option<Self> {
         let mut grants: Vec<Grant> = visibility.grants.clone();
         grants.push(Grant { path: "/etc".into(), access: Access::Read, directory: true, origin: Origin::Machine });
         grants.sort_by(|a, b| a.path.cmp(&b.path));
@@ -90,7 +91,8 @@ impl FileTree {
         })
     }
 
-    pub(in crate::exec::linux) fn parts_below_tmp(&self) -> usize {
+    /// How many parts are mounted again for each command.
+    pub(crate) fn parts_below_tmp(&self) -> usize {
         self.below_tmp.len()
     }
 
@@ -117,6 +119,7 @@ impl FileTree {
 }
 
 impl Part {
+    /// A part that is mounted at the same path as on the machine.
     fn new(source: &Path, directory: bool, attributes: u64) -> Option<Self> {
         let target = source.strip_prefix("/").ok()?;
         let (source, parents, target) = (text(source)?, parents(target, "")?, text(target)?);
@@ -178,6 +181,7 @@ fn enter_root() -> Result<()> {
     rustix::process::chdir(c"/")
 }
 
+/// `None` if a path contains a NUL byte.
 fn text(path: &Path) -> Option<CString> {
     CString::new(path.as_os_str().as_bytes()).ok()
 }

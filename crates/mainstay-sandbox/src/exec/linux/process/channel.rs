@@ -14,11 +14,11 @@ use tokio::io::unix::AsyncFd;
 use crate::exec::linux::failure::Message;
 
 /// The server's end. When it is closed, for whatever reason, the supervisor ends the command.
-pub(in crate::exec::linux) struct Channel(AsyncFd<OwnedFd>);
+pub(crate) struct Channel(AsyncFd<OwnedFd>);
 
 impl Channel {
     /// The server's end, and the supervisor's.
-    pub(in crate::exec::linux) fn pair() -> io::Result<(Self, OwnedFd)> {
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
         rustix::io::ioctl_fionbio(&ours, true)?;
@@ -26,7 +26,7 @@ impl Channel {
     }
 
     /// The next message and the handle it carries, if any; `None` when the supervisor's end is closed.
-    pub(in crate::exec::linux) async fn receive(&self) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
+    pub(crate) async fn receive(&self) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
         loop {
             let mut ready = self.0.readable().await?;
             match ready.try_io(|channel| receive_now(channel.get_ref())) {
@@ -38,16 +38,17 @@ impl Channel {
     }
 
     /// Has a signal sent to every process of the command.
-    pub(in crate::exec::linux) fn signal(&self, signal: u8) {
+    pub(crate) fn signal(&self, signal: u8) {
         let _ = rustix::net::send(self.0.get_ref(), &[signal], SendFlags::NOSIGNAL);
     }
 
     /// Closes the channel while others still hold it: the supervisor ends the command, and itself.
-    pub(in crate::exec::linux) fn shut_down(&self) {
+    pub(crate) fn shut_down(&self) {
         let _ = rustix::net::shutdown(self.0.get_ref(), Shutdown::Both);
     }
 }
 
+/// Receives one message; `EAGAIN` if there is none. A handle that comes with it is owned by the caller.
 fn receive_now(channel: &OwnedFd) -> io::Result<Option<(Message, Option<OwnedFd>)>> {
     let mut bytes = [0; Message::SIZE];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
@@ -62,7 +63,7 @@ fn receive_now(channel: &OwnedFd) -> io::Result<Option<(Message, Option<OwnedFd>
 
 /// Registers a handle with the runtime.
 #[expect(unsafe_code, reason = "the runtime has to be told that the handle stays the same")]
-pub(in crate::exec::linux) fn watched(handle: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
+pub(crate) fn watched(handle: OwnedFd, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
     // SAFETY: an owned handle always has the same number, and keeps it open until it is dropped.
     unsafe { AsyncFd::register_with_interest(handle, interest) }.map_err(Into::into)
 }

@@ -42,6 +42,7 @@ pub(super) fn exec(launch: &Launch<'_>) -> Result<(), Failure> {
     Err(Failure { phase: Phase::Program, errno: errno.raw_os_error() })
 }
 
+/// Connects the standard streams; a terminal also becomes the controlling one of the new session.
 fn connect_streams(launch: &Launch<'_>) -> Result<()> {
     if let Some(terminal) = &launch.terminal {
         rustix::process::ioctl_tiocsctty(terminal)?;
@@ -77,6 +78,7 @@ fn drop_privileges(root: bool) -> Result<()> {
     drop_capabilities()
 }
 
+/// Gives up every capability of this process.
 pub(super) fn drop_capabilities() -> Result<()> {
     let none = CapabilitySet::empty();
     rustix::thread::set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })

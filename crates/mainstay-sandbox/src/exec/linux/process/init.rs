@@ -35,6 +35,7 @@ pub(super) fn supervise(launch: &mut Launch<'_>) -> ! {
     }
 }
 
+/// Best effort: if the server is gone, nobody is left to tell.
 fn send(channel: BorrowedFd<'_>, message: Message) {
     let _ = rustix::net::send(channel, &message.to_bytes(), SendFlags::NOSIGNAL);
 }

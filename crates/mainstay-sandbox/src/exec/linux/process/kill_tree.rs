@@ -12,11 +12,12 @@ use super::process_list;
 use crate::exec::linux::syscalls;
 
 /// Twice the number of processes of the machine that can be looked at.
-pub(in crate::exec::linux) const TABLE_SIZE: usize = 65_536;
+pub(crate) const TABLE_SIZE: usize = 65_536;
 
 /// How often to try again if the processes could not all be listed.
 const ATTEMPTS: u32 = 1000;
 
+/// Between two attempts, so that killed processes can be reaped.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
 
 /// Ends all descendants of this process. `directory` is the list of processes, and `table` the space for it. While the

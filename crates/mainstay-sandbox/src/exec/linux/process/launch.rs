@@ -60,6 +60,7 @@ pub(super) fn launch(plan: &mut Plan, stacks: &mut Stacks) -> Result<OwnedFd, Fa
     Ok(unsafe { OwnedFd::from_raw_fd(launch.pidfd) })
 }
 
+/// The form that `execve` takes: pointers, and a null at the end. Built before the fork, because it allocates.
 fn pointers(strings: &[CString]) -> Vec<*const c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }
@@ -94,6 +95,7 @@ fn enter_and_start_init(launch: &mut Launch<'_>) -> Result<(), Failure> {
     start_init(launch, libc::CLONE_PARENT)
 }
 
+/// The user namespace comes first: entering the others needs the capabilities it grants.
 fn enter_namespaces(namespaces: &Namespaces, own_network: bool) -> rustix::io::Result<()> {
     move_into_link_name_space(namespaces.user.as_fd(), Some(LinkNameSpaceType::User))?;
     move_into_link_name_space(namespaces.mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
@@ -106,6 +108,7 @@ fn enter_namespaces(namespaces: &Namespaces, own_network: bool) -> rustix::io::R
     unsafe { rustix::thread::unshare_unsafe(own) }
 }
 
+/// Starts the supervisor with a copy of the memory, and a handle that never means another process.
 fn start_init(launch: &mut Launch<'_>, relation: c_int) -> Result<(), Failure> {
     let argument = std::ptr::from_mut(launch).cast();
     let flags = relation | libc::CLONE_PIDFD | libc::SIGCHLD;

@@ -13,25 +13,25 @@ use crate::exec::linux::mounts::Mask;
 use crate::identity::FileId;
 
 /// A command, ready to be started.
-pub(in crate::exec::linux) struct Plan {
-    pub(in crate::exec::linux) confinement: Arc<Confinement>,
-    pub(in crate::exec::linux) program: CString,
-    pub(in crate::exec::linux) arguments: Vec<CString>,
-    pub(in crate::exec::linux) environment: Vec<CString>,
-    pub(in crate::exec::linux) directory: CString,
+pub(crate) struct Plan {
+    pub(crate) confinement: Arc<Confinement>,
+    pub(crate) program: CString,
+    pub(crate) arguments: Vec<CString>,
+    pub(crate) environment: Vec<CString>,
+    pub(crate) directory: CString,
     /// What the working directory was when its path was checked; it must be the same when it is entered.
-    pub(in crate::exec::linux) directory_id: FileId,
+    pub(crate) directory_id: FileId,
     /// Standard input, output and error; empty if there is a terminal.
-    pub(in crate::exec::linux) streams: Vec<OwnedFd>,
-    pub(in crate::exec::linux) terminal: Option<TerminalSize>,
+    pub(crate) streams: Vec<OwnedFd>,
+    pub(crate) terminal: Option<TerminalSize>,
     /// The supervisor's end of the channel to the server.
-    pub(in crate::exec::linux) channel: OwnedFd,
-    pub(in crate::exec::linux) masks: Vec<Mask>,
+    pub(crate) channel: OwnedFd,
+    pub(crate) masks: Vec<Mask>,
     /// The Landlock rules, where commands are confined.
-    pub(in crate::exec::linux) ruleset: Option<OwnedFd>,
-    pub(in crate::exec::linux) limits: Vec<(Resource, u64)>,
+    pub(crate) ruleset: Option<OwnedFd>,
+    pub(crate) limits: Vec<(Resource, u64)>,
     /// Space for the list of processes, where a command's have to be searched for. Otherwise empty.
-    pub(in crate::exec::linux) process_table: Vec<libc::pid_t>,
+    pub(crate) process_table: Vec<libc::pid_t>,
 }
 
 /// A plan that is being carried out. The processes share it: the first with the server, the third with the second.

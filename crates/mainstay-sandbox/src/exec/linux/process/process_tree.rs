@@ -21,7 +21,7 @@ pub struct StopHandle {
 }
 
 impl StopHandle {
-    pub(in crate::exec::linux) fn new(channel: Arc<Channel>, processes: Option<&ProcessTree>) -> io::Result<Self> {
+    pub(crate) fn new(channel: Arc<Channel>, processes: Option<&ProcessTree>) -> io::Result<Self> {
         let pidfd = processes.filter(|processes| processes.namespace).and_then(|processes| processes.pidfd.as_ref());
         Ok(Self { channel, pidfd: pidfd.map(|pidfd| pidfd.get_ref().try_clone()).transpose()? })
     }
@@ -43,7 +43,7 @@ impl StopHandle {
 }
 
 /// All processes of one command, and the temporary directory they have for themselves. Dropped, they are ended.
-pub(in crate::exec::linux) struct ProcessTree {
+pub(crate) struct ProcessTree {
     /// The supervisor's handle, until it has been reaped.
     pidfd: Option<AsyncFd<OwnedFd>>,
     /// Whether the kernel ends all other processes with the supervisor, so that it may be killed.
@@ -52,12 +52,13 @@ pub(in crate::exec::linux) struct ProcessTree {
 }
 
 impl ProcessTree {
-    pub(in crate::exec::linux) fn new(pidfd: OwnedFd, namespace: bool, tmp: Option<PrivateDir>) -> io::Result<Self> {
+    /// `namespace` says whether killing the supervisor is enough to end everything.
+    pub(crate) fn new(pidfd: OwnedFd, namespace: bool, tmp: Option<PrivateDir>) -> io::Result<Self> {
         Ok(Self { pidfd: Some(watched(pidfd, Interest::READABLE)?), namespace, tmp })
     }
 
     /// Waits until the last process has ended, and removes the temporary directory.
-    pub(in crate::exec::linux) async fn wait(&mut self) -> io::Result<()> {
+    pub(crate) async fn wait(&mut self) -> io::Result<()> {
         let Some(pidfd) = &self.pidfd else { return Ok(()) };
         let _ = pidfd.readable().await?;
         let _ = waitid(WaitId::PidFd(pidfd.get_ref().as_fd()), WaitIdOptions::EXITED | WaitIdOptions::NOHANG);
@@ -69,7 +70,7 @@ impl ProcessTree {
     }
 
     /// Whether there is a temporary directory to remove.
-    pub(in crate::exec::linux) fn has_files(&self) -> bool {
+    pub(crate) fn has_files(&self) -> bool {
         self.tmp.is_some()
     }
 }

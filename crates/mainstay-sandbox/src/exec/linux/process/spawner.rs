@@ -20,17 +20,20 @@ use crate::exec::private_dir::PrivateDir;
 use crate::exec::settings::ExecSettings;
 use crate::exec::visibility::Visibility;
 
+/// Work for the thread, with its stacks and its control group.
 type Job = Box<dyn FnOnce(&mut Stacks, Option<&Cgroup>) + Send>;
 
 /// The handle of a supervisor, and the temporary directory of its command.
 type Launched = Result<(OwnedFd, Option<PrivateDir>), Failure>;
 
-pub(in crate::exec::linux) struct Spawner {
+/// The handle of the thread; it ends when this is dropped.
+pub(crate) struct Spawner {
     jobs: mpsc::Sender<Job>,
 }
 
 impl Spawner {
-    pub(in crate::exec::linux) fn start(settings: &ExecSettings) -> Result<Self> {
+    /// Starts the thread. It joins the control group first, so that every command inherits the limits.
+    pub(crate) fn start(settings: &ExecSettings) -> Result<Self> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let (processes, memory) = (settings.processes, memory_limit(settings));
         let body = move || {
@@ -48,7 +51,7 @@ impl Spawner {
     }
 
     /// Finds out what this machine can enforce.
-    pub(in crate::exec::linux) async fn probe(
+    pub(crate) async fn probe(
         &self,
         settings: &ExecSettings,
         visibility: Arc<Visibility>,
@@ -63,7 +66,7 @@ impl Spawner {
     }
 
     /// Starts a command. Everything slow has been done before, because other commands wait for this thread too.
-    pub(in crate::exec::linux) async fn launch(&self, mut plan: Plan, tmp: Option<PrivateDir>) -> Result<Launched> {
+    pub(crate) async fn launch(&self, mut plan: Plan, tmp: Option<PrivateDir>) -> Result<Launched> {
         let (reply, answer) = oneshot::channel();
         self.send(Box::new(move |stacks, _| {
             // The caller may have given up before its turn.

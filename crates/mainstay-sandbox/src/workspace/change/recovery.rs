@@ -9,8 +9,7 @@ use std::sync::Arc;
 use mainstay_core::Result;
 use rustix::fs::FlockOperation;
 
-use super::records::{BEGUN, COMPLETED, Journal};
-use super::undo::{DirLocation, UndoEntry};
+use crate::workspace::journal::{BEGUN, COMPLETED, DirLocation, Journal, UndoEntry};
 use crate::workspace::resolve::{self, Links};
 use crate::workspace::roots::Workspace;
 
@@ -26,7 +25,7 @@ impl Workspace {
 
 /// Records of another workspace are left to the server of that one.
 fn recover(journal: &Journal, workspace: &Workspace) {
-    let Ok(entries) = std::fs::read_dir(&journal.directory) else { return };
+    let Ok(entries) = std::fs::read_dir(journal.directory()) else { return };
     let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     // Undo first: it may restore something under a temporary name that a completed record then removes.
     for state in [BEGUN, COMPLETED] {
@@ -39,6 +38,7 @@ fn recover(journal: &Journal, workspace: &Workspace) {
     }
 }
 
+/// Undoes one record, last step first, unless its server is alive or its roots are not ours.
 fn recover_one(workspace: &Workspace, path: &Path) -> std::io::Result<()> {
     let mut file = File::open(path)?;
     if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
@@ -73,6 +73,7 @@ fn recover_one(workspace: &Workspace, path: &Path) -> std::io::Result<()> {
     std::fs::remove_file(path)
 }
 
+/// Opens the directory of a record by the same rules as a caller's path.
 fn open(workspace: &Workspace, location: &DirLocation) -> Option<OwnedFd> {
     let root = workspace.roots.iter().find(|root| root.path == location.root)?;
     let resolved =
