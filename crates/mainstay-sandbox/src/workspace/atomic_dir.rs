@@ -16,15 +16,13 @@ use mainstay_core::{Error, Kind, Result};
 use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::dir::Dir;
 use super::errors::{self, PathContext as _};
 use super::fs_ops::{
     DIRECTORY, RenameMode, keep_owner, list, metadata_at, rename_no_replace, rename_with, sync_directory,
     temporary_name,
 };
-use super::metadata::{EntryKind, Metadata};
 use super::remove_tree::remove_all;
-use super::roots::Workspace;
+use super::{Dir, EntryKind, Metadata, Workspace};
 use crate::identity::FileId;
 
 /// Decides whether an existing directory may be replaced; the error says what would be lost.

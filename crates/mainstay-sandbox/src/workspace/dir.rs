@@ -10,11 +10,9 @@ use mainstay_core::Result;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::errors::{self, PathContext as _};
-use super::file::OpenFile;
 use super::fs_ops::{DIRECTORY, READ_FILE};
-use super::metadata::{EntryKind, Metadata};
 use super::root::{Root, Rule};
-use super::roots::Workspace;
+use super::{EntryKind, Metadata, OpenFile, Workspace};
 use crate::identity::FileId;
 
 /// An entry of a directory.

@@ -10,8 +10,7 @@ use mainstay_core::{Error, Kind, Result};
 
 use super::errors::{self, PathContext as _};
 use super::etag::{self, EtagCache};
-use super::metadata::{EntryKind, Metadata};
-use super::root::Root;
+use super::{EntryKind, Metadata, Root};
 use crate::settings::HardLinks;
 
 /// A regular file beneath a root, open for reading.

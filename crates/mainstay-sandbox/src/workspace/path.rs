@@ -8,14 +8,10 @@ use std::sync::Arc;
 use mainstay_core::{Error, Result};
 use rustix::fs::AtFlags;
 
-use super::dir::Dir;
 use super::errors::{self, PathContext as _};
-use super::file::OpenFile;
 use super::fs_ops::metadata_at;
-use super::metadata::Metadata;
 use super::resolve::{self, Links, MAX_DEPTH, names_of};
-use super::root::Root;
-use super::roots::Workspace;
+use super::{Dir, Metadata, OpenFile, Root, Workspace};
 
 /// `PATH_MAX` of Linux: a longer path could not be opened anyway.
 const MAX_PATH: usize = 4096;

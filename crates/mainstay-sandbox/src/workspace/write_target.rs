@@ -9,14 +9,10 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::errors::{self, PathContext as _};
-use super::file::OpenFile;
 use super::fs_ops::{DIRECTORY, READ_FILE, metadata_at, sync_directory};
 use super::journal::DirLocation;
-use super::metadata::Metadata;
-use super::path::WorkspacePath;
 use super::resolve::{self, Links, Resolved};
-use super::root::Root;
-use super::roots::Workspace;
+use super::{Metadata, OpenFile, Root, Workspace, WorkspacePath};
 
 /// A name in an open directory, in a root that may be changed.
 #[derive(Debug)]

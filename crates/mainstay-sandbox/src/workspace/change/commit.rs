@@ -19,9 +19,7 @@ use crate::identity::FileId;
 use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::{make_directory, rename_no_replace, sync_directory, temporary_name};
 use crate::workspace::journal::{Action, Journal, Record, UndoEntry};
-use crate::workspace::metadata::{EntryKind, Metadata};
-use crate::workspace::roots::Workspace;
-use crate::workspace::write_target::WriteTarget;
+use crate::workspace::{EntryKind, Metadata, Workspace, WriteTarget};
 
 /// What the caller expects to find at a target.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,12 +6,10 @@ use mainstay_core::Result;
 use rustix::fs::Mode;
 
 use crate::identity::FileId;
-use crate::workspace::dir::Dir;
 use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::DIRECTORY;
-use crate::workspace::metadata::EntryKind;
 use crate::workspace::resolve::MAX_DEPTH;
-use crate::workspace::write_target::WriteTarget;
+use crate::workspace::{Dir, EntryKind, WriteTarget};
 
 /// Refuses a tree with something protected, or another root, in it. One directory after the other, so that only those
 /// on the way down are open.

@@ -13,9 +13,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use crate::identity::FileId;
 use crate::workspace::errors::PathContext as _;
 use crate::workspace::etag;
-use crate::workspace::file::OpenFile;
 use crate::workspace::fs_ops::{keep_owner, rename_no_replace, temporary_name};
-use crate::workspace::metadata::Metadata;
+use crate::workspace::{Metadata, OpenFile};
 
 /// New content of a file.
 #[derive(Debug)]

@@ -9,10 +9,7 @@ use mainstay_core::Result;
 
 use crate::workspace::errors::PathContext as _;
 use crate::workspace::journal::{Record, UndoEntry};
-use crate::workspace::path::WorkspacePath;
-use crate::workspace::root::Root;
-use crate::workspace::roots::Workspace;
-use crate::workspace::write_target::WriteTarget;
+use crate::workspace::{Root, Workspace, WorkspacePath, WriteTarget};
 
 /// A temporary name. What has it when this is dropped is removed; if this process dies, the next one that opens the
 /// workspace removes it, because the journal has a record of it.
