@@ -82,7 +82,6 @@ const KNOWN_CYCLES: &[&str] = &[
     "mainstay-sandbox exec/linux",
     "mainstay-sandbox workspace",
     "mainstay-server http",
-    "mainstay-store ledger",
     "mainstay-tools (root)",
     "mainstay-tools context",
     "mainstay-tools files",

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn sqlite_paths_are_taken_as_they_are() {
+    fn sqlite_paths_are_used_unchanged() {
         for (url, path) in [
             ("sqlite:data/x.db", "data/x.db"),
             ("sqlite:/var/lib/x.db", "/var/lib/x.db"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_of_postgres_are_taken() {
+    fn both_spellings_of_postgres_are_accepted() {
         for url in ["postgres://u:p@h:1/d", "postgresql://u@h/d?sslmode=disable"] {
             assert!(matches!(Location::parse(url), Ok(Location::Postgres(_))), "{url}");
         }

@@ -9,23 +9,23 @@ use mainstay_store::{
 use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
-    activities_come_back_whole_and_newest_first,
+    activities_are_listed_unchanged_and_newest_first,
     activities_are_found_by_any_set_of_filters,
-    many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise,
-    whoever_acts_is_seen_and_is_never_seen_earlier_than_before,
-    a_state_says_both_status_and_task,
-    those_who_are_active_are_counted_among_all,
+    concurrent_activities_are_all_stored_with_rising_numbers,
+    every_change_updates_when_its_agent_was_last_seen_and_never_backwards,
+    setting_a_state_sets_status_and_task,
+    active_agents_are_counted_among_all,
     names_are_in_the_same_order_on_every_engine,
-    an_active_component_is_its_owners_until_the_owner_says_otherwise,
-    of_many_who_register_one_component_one_gets_it,
+    an_active_component_stays_with_its_owner_until_the_owner_changes_it,
+    of_many_registrations_of_one_component_one_succeeds,
     components_are_found_by_owner_and_status,
     an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back,
-    a_request_is_answered_by_the_one_it_is_to_and_ends_once,
+    a_request_is_answered_by_its_recipient_and_completed_once,
     requests_are_found_by_any_set_of_filters,
     each_agent_has_one_vote_until_the_decision_is_resolved,
     a_dry_run_returns_the_result_and_changes_nothing,
     deleting_everything_counts_each_table_and_reuses_no_number,
-    the_schema_is_told_as_the_database_has_it,
+    the_schema_is_described_as_the_database_has_it,
 ];
 
 fn activity(agent: &str, activity: &str, status: Option<&str>) -> NewActivity {
@@ -52,7 +52,7 @@ async fn found(store: &Store, query: ActivityQuery) -> Vec<i64> {
     ids
 }
 
-async fn activities_come_back_whole_and_newest_first(database: Arc<TestDatabase>) {
+async fn activities_are_listed_unchanged_and_newest_first(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let full = NewActivity { details: Some(r#"{"a":"\u0000"}"#.into()), ..activity("ann", "é\n'", Some("started")) };
     let first = log(&store, full).await;
@@ -105,7 +105,7 @@ async fn activities_are_found_by_any_set_of_filters(database: Arc<TestDatabase>)
     assert_eq!(between, [rows[4].0, rows[3].0, rows[2].0]);
 }
 
-async fn many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise(database: Arc<TestDatabase>) {
+async fn concurrent_activities_are_all_stored_with_rising_numbers(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let logged = at_once(32, |number| {
         let store = stores[number % 2].clone();
@@ -123,14 +123,14 @@ async fn many_who_log_at_once_lose_nothing_and_each_ones_numbers_rise(database: 
         assert!(ids.is_sorted_by(|a, b| a < b), "{agent}: {ids:?}");
         let query = ActivityQuery { agent: Some(agent.clone()), limit: 100, ..ActivityQuery::default() };
         let stored = stores[0].agents().activities(query).await.unwrap();
-        let told: Vec<(i64, String)> = ids.iter().copied().zip((0..50).map(|nth: i32| nth.to_string())).collect();
+        let logged: Vec<(i64, String)> = ids.iter().copied().zip((0..50).map(|nth: i32| nth.to_string())).collect();
         let stored: Vec<(i64, String)> = stored.into_iter().rev().map(|row| (row.id, row.activity)).collect();
-        assert_eq!(stored, told, "{agent}");
+        assert_eq!(stored, logged, "{agent}");
     }
     assert_eq!(stores[1].agents().count_activities(ActivityQuery::default()).await.unwrap(), 32 * 50);
 }
 
-async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(database: Arc<TestDatabase>) {
+async fn every_change_updates_when_its_agent_was_last_seen_and_never_backwards(database: Arc<TestDatabase>) {
     let store = database.open().await;
     assert_eq!(store.agents().state("ann").await.unwrap(), None);
     log(&store, activity("ann", "x", None)).await;
@@ -148,21 +148,21 @@ async fn whoever_acts_is_seen_and_is_never_seen_earlier_than_before(database: Ar
     assert_eq!(known, ["ann", "bob", "cid", "dan", "fay"]);
 }
 
-async fn a_state_says_both_status_and_task(database: Arc<TestDatabase>) {
+async fn setting_a_state_sets_status_and_task(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    let told = async || {
+    let state = async || {
         let state = store.agents().state("ann").await.unwrap().unwrap();
         (state.status, state.current_task, state.last_seen_ms)
     };
     store.agents().set_state("ann", "busy", Some("build".into()), 1, WriteMode::Commit).await.unwrap();
-    assert_eq!(told().await, ("busy".into(), Some("build".into()), 1));
+    assert_eq!(state().await, ("busy".into(), Some("build".into()), 1));
     store.agents().heartbeat("ann", 2, WriteMode::Commit).await.unwrap();
-    assert_eq!(told().await, ("busy".into(), Some("build".into()), 2));
+    assert_eq!(state().await, ("busy".into(), Some("build".into()), 2));
     store.agents().set_state("ann", "idle", None, 3, WriteMode::Commit).await.unwrap();
-    assert_eq!(told().await, ("idle".into(), None, 3));
+    assert_eq!(state().await, ("idle".into(), None, 3));
 }
 
-async fn those_who_are_active_are_counted_among_all(database: Arc<TestDatabase>) {
+async fn active_agents_are_counted_among_all(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for (agent, status, seen) in [("ann", "busy", 2), ("bob", "active", 1), ("cid", "offline", 2), ("dan", "idle", 3)] {
         store.agents().set_state(agent, status, None, seen, WriteMode::Commit).await.unwrap();
@@ -192,7 +192,7 @@ fn component(name: &str, owner: &str, status: &str) -> NewComponent {
     NewComponent { name: name.into(), owner: owner.into(), status: status.into(), metadata: None, now_ms: 5 }
 }
 
-async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(database: Arc<TestDatabase>) {
+async fn an_active_component_stays_with_its_owner_until_the_owner_changes_it(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let register = async |new: NewComponent| store.agents().register(new, WriteMode::Commit).await.unwrap();
     let with = NewComponent { metadata: Some(r#"{"port":1}"#.into()), ..component("api", "ann", "active") };
@@ -203,11 +203,11 @@ async fn an_active_component_is_its_owners_until_the_owner_says_otherwise(databa
     let kept = store.agents().components_named(vec!["none".into(), "api".into()]).await.unwrap();
     assert_eq!((kept.len(), kept[0].metadata.as_str()), (1, r#"{"port":1}"#));
     assert_eq!(register(component("api", "bob", "active")).await, Registration::Registered);
-    let taken = store.agents().components_named(vec!["api".into()]).await.unwrap();
-    assert_eq!((taken[0].owner.as_str(), taken[0].metadata.as_str(), taken[0].updated_ms), ("bob", "{}", 5));
+    let found = store.agents().components_named(vec!["api".into()]).await.unwrap();
+    assert_eq!((found[0].owner.as_str(), found[0].metadata.as_str(), found[0].updated_ms), ("bob", "{}", 5));
 }
 
-async fn of_many_who_register_one_component_one_gets_it(database: Arc<TestDatabase>) {
+async fn of_many_registrations_of_one_component_one_succeeds(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let outcomes = at_once(20, |number| {
         let store = stores[number % 2].clone();
@@ -236,7 +236,7 @@ async fn components_are_found_by_owner_and_status(database: Arc<TestDatabase>) {
     assert_eq!(find(Some("ann"), Some("active"), "").await, ["a"]);
 }
 
-fn dispute(severity: &str) -> DetectedConflict {
+fn detected(severity: &str) -> DetectedConflict {
     DetectedConflict {
         component: "users".into(),
         kind: "schema".into(),
@@ -249,12 +249,12 @@ async fn an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back(databa
     let store = database.open().await;
     let add =
         async |found: Vec<DetectedConflict>| store.agents().add_conflicts(found, 7, WriteMode::Commit).await.unwrap();
-    let other = DetectedConflict { agents: vec!["ann".into(), "cid".into()], ..dispute("high") };
-    assert_eq!(add(vec![dispute("high"), other]).await, 2);
-    assert_eq!(add(vec![dispute("critical")]).await, 0);
+    let other = DetectedConflict { agents: vec!["ann".into(), "cid".into()], ..detected("high") };
+    assert_eq!(add(vec![detected("high"), other]).await, 2);
+    assert_eq!(add(vec![detected("critical")]).await, 0);
     let open = store.agents().conflicts(false, None, 10).await.unwrap();
     assert_eq!(open.len(), 2);
-    assert_eq!((&open[1].detected, open[1].created_ms), (&dispute("critical"), 7));
+    assert_eq!((&open[1].detected, open[1].created_ms), (&detected("critical"), 7));
     let id = open[1].id;
     let resolve =
         async |id| store.agents().resolve_conflict(id, Some("split".into()), 9, WriteMode::Commit).await.unwrap();
@@ -266,7 +266,7 @@ async fn an_open_conflict_is_stored_once_and_a_resolved_one_may_come_back(databa
     assert_eq!(resolve(id).await, ChangeOutcome::Rejected(resolved));
     assert_eq!(resolve(id + 1000).await, ChangeOutcome::NotFound);
     assert_eq!(store.agents().conflicts(false, None, 10).await.unwrap().len(), 1);
-    assert_eq!(add(vec![dispute("high")]).await, 1);
+    assert_eq!(add(vec![detected("high")]).await, 1);
     assert_eq!(store.agents().conflicts(true, None, 10).await.unwrap().len(), 3);
     assert_eq!(store.agents().conflicts(true, Some(id + 1), 1).await.unwrap()[0].id, id);
 }
@@ -281,7 +281,7 @@ fn request(from: &str, to: &str) -> NewCollaboration {
     }
 }
 
-async fn a_request_is_answered_by_the_one_it_is_to_and_ends_once(database: Arc<TestDatabase>) {
+async fn a_request_is_answered_by_its_recipient_and_completed_once(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let id = store.agents().request(request("ann", "bob"), WriteMode::Commit).await.unwrap();
     let answer = async |agent: &str, status: &str, note: Option<&str>| {
@@ -354,7 +354,7 @@ async fn each_agent_has_one_vote_until_the_decision_is_resolved(database: Arc<Te
     let ChangeOutcome::Done(voted) = vote("bob", "no").await else { panic!("no vote") };
     let choices: Vec<_> = voted.votes.iter().map(|(agent, vote)| (agent.as_str(), vote.choice.as_str())).collect();
     assert_eq!(choices, [("ann", "yes"), ("bob", "no")]);
-    // A third voter is one too many here.
+    // A third voter exceeds the limit of this call.
     assert_eq!(vote("cid", "yes").await, ChangeOutcome::Rejected(voted));
     let resolve = async |id| {
         store.agents().resolve_proposal(id, "accepted", Some("so be it".into()), 3, WriteMode::Commit).await.unwrap()
@@ -388,7 +388,7 @@ async fn a_dry_run_returns_the_result_and_changes_nothing(database: Arc<TestData
     agents.set_state("bob", "busy", None, 9, dry_run).await.unwrap();
     agents.request(request("bob", "ann"), dry_run).await.unwrap();
     agents.propose(proposal("bob"), dry_run).await.unwrap();
-    assert_eq!(agents.add_conflicts(vec![dispute("high")], 9, dry_run).await.unwrap(), 1);
+    assert_eq!(agents.add_conflicts(vec![detected("high")], 9, dry_run).await.unwrap(), 1);
     assert_eq!(agents.resolve_conflict(1, None, 9, dry_run).await.unwrap(), ChangeOutcome::NotFound);
     let counted = agents.delete_all(dry_run).await.unwrap();
     assert_eq!(counted.values().sum::<u64>(), 2, "{counted:?}");
@@ -405,7 +405,7 @@ async fn deleting_everything_counts_each_table_and_reuses_no_number(database: Ar
     }
     agents.request(request("ann", "bob"), WriteMode::Commit).await.unwrap();
     agents.propose(proposal("ann"), WriteMode::Commit).await.unwrap();
-    agents.add_conflicts(vec![dispute("high")], 9, WriteMode::Commit).await.unwrap();
+    agents.add_conflicts(vec![detected("high")], 9, WriteMode::Commit).await.unwrap();
     agents.register(component("api", "ann", "active"), WriteMode::Commit).await.unwrap();
     let counts = [
         ("activities", 3),
@@ -421,7 +421,7 @@ async fn deleting_everything_counts_each_table_and_reuses_no_number(database: Ar
     assert!(log(&store, activity("ann", "x", None)).await > last);
 }
 
-async fn the_schema_is_told_as_the_database_has_it(database: Arc<TestDatabase>) {
+async fn the_schema_is_described_as_the_database_has_it(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let tables = store.agents().tables().await.unwrap();
     assert_eq!(tables, ["activities", "agent_states", "collaborations", "components", "conflicts", "decisions"]);

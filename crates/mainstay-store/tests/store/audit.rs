@@ -6,7 +6,7 @@ use mainstay_store::{AuditEntry, AuditQuery, AuditRow, Store, StoreOptions};
 use crate::testing::{TestDatabase, at_once, entry};
 
 on_both_engines![
-    an_appended_row_comes_back_as_it_was,
+    an_appended_row_is_read_unchanged,
     rows_come_newest_first_in_the_order_they_were_made,
     queued_rows_are_there_after_a_flush,
     queued_rows_are_written_without_a_flush,
@@ -16,9 +16,9 @@ on_both_engines![
     a_rare_session_is_found_far_back,
     ten_thousand_rows_at_once_are_all_durable_and_in_one_chain,
     two_replicas_keep_one_chain,
-    verifying_is_right_while_rows_are_written,
+    verifying_is_correct_while_rows_are_written,
     an_empty_audit_is_sound,
-    odd_texts_are_kept,
+    unusual_texts_are_read_unchanged,
     operators_can_query_the_log_with_sql,
     a_nul_in_a_text_does_not_break_the_view,
 ];
@@ -32,7 +32,7 @@ pub(crate) async fn is_sound(store: &Store, rows: i64) {
     assert_eq!((report.rows, report.head.seq, report.fault), (rows, rows, None));
 }
 
-async fn an_appended_row_comes_back_as_it_was(database: Arc<TestDatabase>) {
+async fn an_appended_row_is_read_unchanged(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for number in [1, 2, 5] {
         store.audit().append(entry(number)).await.unwrap();
@@ -82,7 +82,7 @@ async fn queued_rows_are_written_without_a_flush(database: Arc<TestDatabase>) {
 async fn an_appended_row_does_not_wait_for_more(database: Arc<TestDatabase>) {
     let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     store.audit().enqueue(&entry(1)).unwrap();
-    // Long enough for the writer to have begun its wait for company.
+    // Long enough for the writer to wait for more rows by now.
     tokio::time::sleep(Duration::from_millis(50)).await;
     assert!(all(&store).await.is_empty());
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
@@ -156,7 +156,7 @@ async fn a_rare_session_is_found_far_back(database: Arc<TestDatabase>) {
             store.audit().flush().await.unwrap();
         }
     }
-    // Whoever opens the store next does not know what has been marked before.
+    // The next writer does not know what this one has marked.
     store.close().await.unwrap();
     let store = database.open().await;
     store.audit().append(rare(20_000)).await.unwrap();
@@ -208,7 +208,7 @@ async fn two_replicas_keep_one_chain(database: Arc<TestDatabase>) {
     assert_eq!(stores[0].audit().query(query).await.unwrap().len(), wanted);
 }
 
-async fn verifying_is_right_while_rows_are_written(database: Arc<TestDatabase>) {
+async fn verifying_is_correct_while_rows_are_written(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let writing = tokio::spawn({
         let store = store.clone();
@@ -236,7 +236,7 @@ async fn an_empty_audit_is_sound(database: Arc<TestDatabase>) {
     store.audit().flush().await.unwrap();
 }
 
-async fn odd_texts_are_kept(database: Arc<TestDatabase>) {
+async fn unusual_texts_are_read_unchanged(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let odd = AuditEntry {
         session: Some("a\0b".into()),

@@ -8,22 +8,22 @@ use mainstay_store::{
 use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
-    a_request_is_filed_and_found,
-    asking_twice_gives_the_request_that_is_pending,
-    an_expired_request_is_not_given_again,
-    a_request_id_that_is_taken_is_rejected,
-    past_fifty_that_wait_a_principals_next_request_is_not_filed,
+    a_request_is_stored_and_found,
+    a_second_request_returns_the_pending_one,
+    an_expired_request_is_not_returned_for_a_new_one,
+    a_request_id_that_is_in_use_is_rejected,
+    the_fifty_first_pending_request_of_a_principal_is_rejected,
     pending_requests_come_oldest_first,
     a_decision_is_recorded_once,
     a_request_that_is_unknown_or_expired_cannot_be_decided,
     an_approval_is_used_up_by_one_call,
-    an_approval_is_good_for_its_own_binding_alone,
-    an_expired_approval_is_worth_nothing,
-    a_refusal_holds_until_somebody_is_asked_again,
-    of_many_who_take_one_approval_one_gets_it,
-    of_two_replicas_that_take_one_approval_one_gets_it,
-    of_many_who_decide_at_once_one_is_recorded,
-    sweeping_forgets_expired_requests,
+    an_approval_is_valid_for_its_own_binding_only,
+    an_expired_approval_is_not_used,
+    a_denial_holds_until_there_is_a_new_request,
+    of_many_calls_with_one_approval_one_gets_it,
+    of_two_replicas_with_one_approval_one_gets_it,
+    of_many_decisions_at_once_one_is_recorded,
+    sweeping_deletes_expired_requests,
 ];
 
 fn binding() -> Binding {
@@ -57,7 +57,7 @@ async fn approved(consents: Consents<'_>, id: &str) {
     assert_eq!(consents.decide(ruling(id, "boss", true, 20)).await.unwrap(), DecisionOutcome::Recorded);
 }
 
-async fn a_request_is_filed_and_found(database: Arc<TestDatabase>) {
+async fn a_request_is_stored_and_found(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let filed = filed(&store, request("c1", 10)).await;
     assert_eq!(
@@ -69,7 +69,7 @@ async fn a_request_is_filed_and_found(database: Arc<TestDatabase>) {
     assert_eq!(store.consents().find("c2").await.unwrap(), None);
 }
 
-async fn asking_twice_gives_the_request_that_is_pending(database: Arc<TestDatabase>) {
+async fn a_second_request_returns_the_pending_one(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let first = filed(&store, request("c1", 10)).await;
     assert_eq!(filed(&store, request("c2", 11)).await, first);
@@ -80,7 +80,7 @@ async fn asking_twice_gives_the_request_that_is_pending(database: Arc<TestDataba
     assert_eq!(filed(&store, other).await.id, "c3");
 }
 
-async fn an_expired_request_is_not_given_again(database: Arc<TestDatabase>) {
+async fn an_expired_request_is_not_returned_for_a_new_one(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
@@ -88,7 +88,7 @@ async fn an_expired_request_is_not_given_again(database: Arc<TestDatabase>) {
     assert_eq!(filed(&store, second).await.id, "c2");
 }
 
-async fn a_request_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+async fn a_request_id_that_is_in_use_is_rejected(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     let mut other = request("c1", 11);
@@ -97,7 +97,7 @@ async fn a_request_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
     assert!(matches!(&rejected, StoreError::Failed(why) if why.contains("exists already")), "{rejected}");
 }
 
-async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(database: Arc<TestDatabase>) {
+async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let numbered = |principal: &str, number: usize, now_ms: i64| {
         let mut new = NewConsent { expires_ms: now_ms + 100, ..request(&format!("{principal}{number}"), now_ms) };
@@ -116,7 +116,7 @@ async fn past_fifty_that_wait_a_principals_next_request_is_not_filed(database: A
     );
     let ConsentRequest::Pending(one) = &waiting[0] else { panic!("{waiting:?}") };
     assert_eq!(store.consents().find("ann60").await.unwrap(), None);
-    // The same again, somebody else's, and one more after a decision or when the others have expired: all are taken.
+    // The same request, one of another principal, and one after a decision or when the others have expired: all are stored.
     assert_eq!(filed(&store, NewConsent { binding: one.binding.clone(), ..request("again", 20) }).await, **one);
     filed(&store, numbered("bob", 1, 20)).await;
     assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), DecisionOutcome::Recorded);
@@ -169,7 +169,7 @@ async fn an_approval_is_used_up_by_one_call(database: Arc<TestDatabase>) {
     assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Used));
 }
 
-async fn an_approval_is_good_for_its_own_binding_alone(database: Arc<TestDatabase>) {
+async fn an_approval_is_valid_for_its_own_binding_only(database: Arc<TestDatabase>) {
     let store = database.open().await;
     approved(store.consents(), "c1").await;
     for other in [
@@ -184,14 +184,14 @@ async fn an_approval_is_good_for_its_own_binding_alone(database: Arc<TestDatabas
     assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
-async fn an_expired_approval_is_worth_nothing(database: Arc<TestDatabase>) {
+async fn an_expired_approval_is_not_used(database: Arc<TestDatabase>) {
     let store = database.open().await;
     approved(store.consents(), "c1").await;
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
     assert_eq!(store.consents().use_approval(binding(), 999).await.unwrap(), Approval::Approved { id: "c1".into() });
 }
 
-async fn a_refusal_holds_until_somebody_is_asked_again(database: Arc<TestDatabase>) {
+async fn a_denial_holds_until_there_is_a_new_request(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
@@ -202,28 +202,28 @@ async fn a_refusal_holds_until_somebody_is_asked_again(database: Arc<TestDatabas
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
 }
 
-async fn of_many_who_take_one_approval_one_gets_it(database: Arc<TestDatabase>) {
+async fn of_many_calls_with_one_approval_one_gets_it(database: Arc<TestDatabase>) {
     let store = database.open().await;
     approved(store.consents(), "c1").await;
-    let taken = at_once(200, |_| {
+    let approvals = at_once(200, |_| {
         let store = store.clone();
         async move { store.consents().use_approval(binding(), 30).await.unwrap() }
     });
-    let (got, left): (Vec<_>, Vec<_>) = taken.await.into_iter().partition(|taken| *taken != Approval::None);
+    let (got, left): (Vec<_>, Vec<_>) = approvals.await.into_iter().partition(|approval| *approval != Approval::None);
     assert_eq!((got, left.len()), (vec![Approval::Approved { id: "c1".into() }], 199));
 }
 
-async fn of_two_replicas_that_take_one_approval_one_gets_it(database: Arc<TestDatabase>) {
+async fn of_two_replicas_with_one_approval_one_gets_it(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     approved(stores[0].consents(), "c1").await;
-    let taken = at_once(100, |number| {
+    let approvals = at_once(100, |number| {
         let store = stores[number % 2].clone();
         async move { store.consents().use_approval(binding(), 30).await.unwrap() }
     });
-    assert_eq!(taken.await.into_iter().filter(|taken| *taken != Approval::None).count(), 1);
+    assert_eq!(approvals.await.into_iter().filter(|approval| *approval != Approval::None).count(), 1);
 }
 
-async fn of_many_who_decide_at_once_one_is_recorded(database: Arc<TestDatabase>) {
+async fn of_many_decisions_at_once_one_is_recorded(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     let decided = at_once(100, |number| {
@@ -233,7 +233,7 @@ async fn of_many_who_decide_at_once_one_is_recorded(database: Arc<TestDatabase>)
     assert_eq!(decided.await.into_iter().filter(|decided| *decided == DecisionOutcome::Recorded).count(), 1);
 }
 
-async fn sweeping_forgets_expired_requests(database: Arc<TestDatabase>) {
+async fn sweeping_deletes_expired_requests(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.sweep(999).await.unwrap(), 0);

@@ -1,4 +1,4 @@
-//! What happens when the database does not do what it is told.
+//! What happens when the database fails, blocks or closes the connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,14 +19,14 @@ on_both_engines![
     a_blocked_writer_fails_and_recovers,
 ];
 
-// Deterministic stand-ins for a disk that is full: the audit takes no more rows.
+// Deterministic replacements for a full disk: the audit accepts no more rows.
 const BREAK: [&str; 2] = [
     "CREATE TRIGGER broken BEFORE INSERT ON audit_page BEGIN SELECT RAISE(ABORT, 'no room'); END",
     "ALTER TABLE audit_page ADD CONSTRAINT broken CHECK (first_seq < 0) NOT VALID",
 ];
 const MEND: [&str; 2] = ["DROP TRIGGER broken", "ALTER TABLE audit_page DROP CONSTRAINT broken"];
 
-// And for one that fails when it comes to committing.
+// And for one that fails on commit.
 const BREAK_COMMIT: [&str; 2] = [
     "CREATE TABLE nobody (id INTEGER PRIMARY KEY);
      CREATE TABLE broken (id INTEGER REFERENCES nobody DEFERRABLE INITIALLY DEFERRED);
@@ -65,7 +65,7 @@ async fn a_row_that_cannot_be_written_fails_and_queued_ones_are_kept(database: A
     assert!(store.failing());
     assert!(is_failed(&store.audit().enqueue(&entry(4))));
     assert!(is_failed(&store.ping().await));
-    // What has nothing to do with the audit goes on.
+    // Writes without audit rows still succeed.
     assert!(store.nonces().claim("n", 100).await.unwrap());
 
     apply(&database, MEND).await;
@@ -91,7 +91,7 @@ async fn a_failed_commit_fails_every_write_of_its_group(database: Arc<TestDataba
         let store = store.clone();
         async move { (number, store.nonces().claim(&number.to_string(), 100).await) }
     });
-    // Everything is waiting together by then.
+    // By then all of them wait for the same group.
     let (rows, claims, ()) = tokio::join!(rows, claims, async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         drop(held);
@@ -99,7 +99,7 @@ async fn a_failed_commit_fails_every_write_of_its_group(database: Arc<TestDataba
     assert!(rows.iter().all(is_failed));
     apply(&database, MEND_COMMIT).await;
     recovery(&store).await;
-    // Nobody was told of a success that did not last, nor of a failure that did.
+    // No caller got a success that was rolled back, or a failure that was committed.
     for (number, claimed) in claims {
         assert_eq!(store.nonces().claim(&number.to_string(), 100).await.unwrap(), claimed.is_err(), "{number}");
     }
@@ -113,7 +113,7 @@ async fn one_failing_operation_does_not_fail_the_others_of_its_group(database: A
     let held = database.block_writers().await;
     let claims = at_once(50, |number| {
         let store = store.clone();
-        // Neither engine takes a NUL in a text.
+        // A NUL in a text is rejected on both engines.
         let nonce = if number == 25 { "a\0b".to_owned() } else { number.to_string() };
         async move {
             let claimed = store.nonces().claim(&nonce, 100).await;
@@ -159,18 +159,18 @@ async fn closing_fails_if_queued_rows_could_not_be_written(database: Arc<TestDat
 async fn a_full_queue_rejects_rows_and_keeps_those_it_has(database: Arc<TestDatabase>) {
     let store = database.open_with(StoreOptions { queue: 10, ..StoreOptions::default() }).await;
     let held = database.block_writers().await;
-    let mut taken = 0;
+    let mut queued = 0;
     let rejected = loop {
-        match store.audit().enqueue(&entry(taken)) {
-            Ok(()) => taken += 1,
+        match store.audit().enqueue(&entry(queued)) {
+            Ok(()) => queued += 1,
             Err(error) => break error,
         }
     };
     assert_eq!(rejected, StoreError::Overloaded);
-    assert!(taken >= 10 && store.queued() >= 10, "{taken}");
+    assert!(queued >= 10 && store.queued() >= 10, "{queued}");
     drop(held);
     store.audit().flush().await.unwrap();
-    is_sound(&store, i64::try_from(taken).unwrap()).await;
+    is_sound(&store, i64::try_from(queued).unwrap()).await;
     store.audit().enqueue(&entry(0)).unwrap();
 }
 
@@ -198,9 +198,9 @@ async fn a_blocked_writer_fails_and_recovers(database: Arc<TestDatabase>) {
     is_sound(&store, 1).await;
 }
 
-/// The real thing, as far as SQLite lets it be made: the file may not grow.
+/// A full disk, as far as SQLite can imitate one: the file may not grow.
 #[tokio::test]
-async fn a_full_sqlite_file_refuses_rows_until_there_is_room() {
+async fn a_full_sqlite_file_rejects_rows_until_there_is_room() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", dir.path().join("store.db").display());
     let small = StoreOptions { sqlite_max_bytes: Some(400_000), ..StoreOptions::default() };

@@ -8,8 +8,8 @@ on_both_engines![
     events_are_numbered_without_gaps_and_read_after_a_number,
     pages_written_at_once_on_two_replicas_share_one_order,
     an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not,
-    what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so,
-    numbers_go_on_after_everything_was_forgotten_and_after_a_restart,
+    events_older_than_an_hour_are_deleted_and_the_floor_rises,
+    numbers_continue_after_a_sweep_and_after_a_restart,
 ];
 
 const NOW: i64 = 10 * FEED_RETENTION_MS;
@@ -55,7 +55,7 @@ async fn an_hour_without_listeners_is_a_gap_and_a_shorter_time_is_not(database: 
     assert_eq!(feed.head().await.unwrap(), late);
 }
 
-async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(database: Arc<TestDatabase>) {
+async fn events_older_than_an_hour_are_deleted_and_the_floor_rises(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let feed = store.feed();
     append(feed, 2, NOW).await;
@@ -65,7 +65,7 @@ async fn what_is_older_than_an_hour_is_forgotten_and_the_floor_says_so(database:
     assert_eq!(store.sweep(NOW + FEED_RETENTION_MS).await.unwrap(), 0);
 }
 
-async fn numbers_go_on_after_everything_was_forgotten_and_after_a_restart(database: Arc<TestDatabase>) {
+async fn numbers_continue_after_a_sweep_and_after_a_restart(database: Arc<TestDatabase>) {
     let store = database.open().await;
     append(store.feed(), 4, NOW).await;
     store.sweep(NOW + FEED_RETENTION_MS).await.unwrap();

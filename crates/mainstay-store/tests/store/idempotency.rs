@@ -5,20 +5,20 @@ use mainstay_store::{ClaimOutcome, KeyClaim, KeyState};
 use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
-    a_new_key_is_ours_and_then_busy,
-    a_finished_key_replays_its_outcome,
+    a_new_key_is_claimed_and_then_running,
+    a_finished_key_returns_its_outcome,
     an_outcome_is_never_replaced,
-    an_abandoned_key_is_free_again,
-    a_finished_key_cannot_be_abandoned,
+    a_released_key_can_be_claimed_again,
+    a_finished_key_cannot_be_released,
     keys_are_private_to_their_principal,
-    an_expired_key_counts_as_absent,
-    a_key_is_looked_up_without_being_taken,
-    of_many_who_begin_at_once_one_is_new,
-    of_two_replicas_that_begin_at_once_one_is_new,
-    sweeping_forgets_expired_keys,
+    an_expired_key_can_be_claimed_again,
+    finding_a_key_does_not_claim_it,
+    of_many_claims_of_a_key_at_once_one_succeeds,
+    of_two_replicas_that_claim_a_key_at_once_one_succeeds,
+    sweeping_deletes_expired_keys,
 ];
 
-fn begin(principal: &str, key: &str) -> KeyClaim {
+fn key_claim(principal: &str, key: &str) -> KeyClaim {
     KeyClaim {
         principal: principal.into(),
         key: key.into(),
@@ -37,104 +37,105 @@ fn replay(outcome: &str) -> ClaimOutcome {
     ClaimOutcome::Finished { outcome: outcome.into(), target: "files_write".into(), args_digest: "d1".into() }
 }
 
-async fn a_new_key_is_ours_and_then_busy(database: Arc<TestDatabase>) {
+async fn a_new_key_is_claimed_and_then_running(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
-    // What is told is the first caller's call, not the second's.
-    let other = KeyClaim { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..begin("ann", "k") };
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    // The result describes the first call, not the second.
+    let other =
+        KeyClaim { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..key_claim("ann", "k") };
     assert_eq!(store.idempotency().claim(other).await.unwrap(), busy());
 }
 
-async fn a_key_is_looked_up_without_being_taken(database: Arc<TestDatabase>) {
+async fn finding_a_key_does_not_claim_it(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let find = async |who: &str, now_ms| store.idempotency().find(who, "k", now_ms).await.unwrap();
     assert_eq!(find("ann", 10).await, None);
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
     assert_eq!((find("ann", 10).await, find("bob", 10).await), (Some(KeyState::Running), None));
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
     assert_eq!(find("ann", 99).await, Some(KeyState::Finished { outcome: "done".into() }));
     assert_eq!(find("ann", 100).await, None, "it has expired");
 }
 
-async fn a_finished_key_replays_its_outcome(database: Arc<TestDatabase>) {
+async fn a_finished_key_returns_its_outcome(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "{\"ok\":true}".into()).await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("{\"ok\":true}"));
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), replay("{\"ok\":true}"));
 }
 
 async fn an_outcome_is_never_replaced(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "first".into()).await.unwrap();
     store.idempotency().finish("ann", "k", "second".into()).await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("first"));
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), replay("first"));
 }
 
-async fn an_abandoned_key_is_free_again(database: Arc<TestDatabase>) {
+async fn a_released_key_can_be_claimed_again(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().release("ann", "k").await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
 }
 
-async fn a_finished_key_cannot_be_abandoned(database: Arc<TestDatabase>) {
+async fn a_finished_key_cannot_be_released(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
     store.idempotency().release("ann", "k").await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), replay("done"));
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), replay("done"));
 }
 
 async fn keys_are_private_to_their_principal(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("bob", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
+    assert_eq!(store.idempotency().claim(key_claim("bob", "k")).await.unwrap(), ClaimOutcome::Claimed);
     store.idempotency().finish("bob", "k", "bob's".into()).await.unwrap();
     store.idempotency().release("bob", "other").await.unwrap();
-    assert_eq!(store.idempotency().claim(begin("ann", "k")).await.unwrap(), busy());
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), busy());
 }
 
-async fn an_expired_key_counts_as_absent(database: Arc<TestDatabase>) {
+async fn an_expired_key_can_be_claimed_again(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "k")).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().finish("ann", "k", "old".into()).await.unwrap();
-    let early = KeyClaim { now_ms: 99, expires_ms: 300, ..begin("ann", "k") };
+    let early = KeyClaim { now_ms: 99, expires_ms: 300, ..key_claim("ann", "k") };
     assert_eq!(store.idempotency().claim(early.clone()).await.unwrap(), replay("old"));
     assert_eq!(
         store.idempotency().claim(KeyClaim { now_ms: 100, ..early.clone() }).await.unwrap(),
         ClaimOutcome::Claimed
     );
-    // The old outcome went with it.
+    // The old outcome was deleted with the old claim.
     let now = KeyClaim { now_ms: 101, ..early };
     assert!(matches!(store.idempotency().claim(now).await.unwrap(), ClaimOutcome::Running { since_ms: 100, .. }));
 }
 
-async fn of_many_who_begin_at_once_one_is_new(database: Arc<TestDatabase>) {
+async fn of_many_claims_of_a_key_at_once_one_succeeds(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let begun = at_once(200, |_| {
         let store = store.clone();
-        async move { store.idempotency().claim(begin("ann", "k")).await.unwrap() }
+        async move { store.idempotency().claim(key_claim("ann", "k")).await.unwrap() }
     });
     let begun = begun.await;
     assert_eq!(begun.iter().filter(|begun| **begun == ClaimOutcome::Claimed).count(), 1);
     assert_eq!(begun.iter().filter(|begun| **begun == busy()).count(), 199);
 }
 
-async fn of_two_replicas_that_begin_at_once_one_is_new(database: Arc<TestDatabase>) {
+async fn of_two_replicas_that_claim_a_key_at_once_one_succeeds(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let begun = at_once(200, |number| {
         let store = stores[number % 2].clone();
-        async move { store.idempotency().claim(begin("ann", &(number / 2 % 10).to_string())).await.unwrap() }
+        async move { store.idempotency().claim(key_claim("ann", &(number / 2 % 10).to_string())).await.unwrap() }
     });
     assert_eq!(begun.await.into_iter().filter(|begun| *begun == ClaimOutcome::Claimed).count(), 10);
 }
 
-async fn sweeping_forgets_expired_keys(database: Arc<TestDatabase>) {
+async fn sweeping_deletes_expired_keys(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.idempotency().claim(begin("ann", "a")).await.unwrap();
-    store.idempotency().claim(KeyClaim { expires_ms: 500, ..begin("ann", "b") }).await.unwrap();
+    store.idempotency().claim(key_claim("ann", "a")).await.unwrap();
+    store.idempotency().claim(KeyClaim { expires_ms: 500, ..key_claim("ann", "b") }).await.unwrap();
     assert_eq!(store.sweep(100).await.unwrap(), 1);
-    assert_eq!(store.idempotency().claim(begin("ann", "a")).await.unwrap(), ClaimOutcome::Claimed);
-    assert_eq!(store.idempotency().claim(begin("ann", "b")).await.unwrap(), busy());
+    assert_eq!(store.idempotency().claim(key_claim("ann", "a")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "b")).await.unwrap(), busy());
 }

@@ -7,11 +7,11 @@ use crate::audit::{all, is_sound};
 use crate::testing::{TestDatabase, at_once, entry};
 
 on_both_engines![
-    everything_is_there_after_reopening,
-    closing_writes_what_was_noted,
-    a_dropped_store_writes_what_was_noted,
-    a_closed_store_says_so,
-    many_who_open_a_new_database_at_once_all_succeed,
+    everything_is_found_after_reopening,
+    closing_writes_the_queued_rows,
+    a_dropped_store_writes_its_queued_rows,
+    every_call_on_a_closed_store_fails,
+    a_new_database_can_be_opened_by_many_at_once,
     a_database_of_a_newer_program_is_rejected,
     a_database_with_another_migration_is_rejected,
     a_sweep_deletes_everything_that_has_expired,
@@ -29,7 +29,7 @@ fn session() -> Session {
     }
 }
 
-fn begin() -> KeyClaim {
+fn key_claim() -> KeyClaim {
     KeyClaim {
         principal: "ann".into(),
         key: "k".into(),
@@ -40,23 +40,23 @@ fn begin() -> KeyClaim {
     }
 }
 
-async fn everything_is_there_after_reopening(database: Arc<TestDatabase>) {
+async fn everything_is_found_after_reopening(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
-    store.idempotency().claim(begin()).await.unwrap();
+    store.idempotency().claim(key_claim()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
     store.close().await.unwrap();
 
     let store = database.open().await;
     assert_eq!(store.sessions().find("s", 2).await.unwrap(), Some(session()));
-    assert!(matches!(store.idempotency().claim(begin()).await.unwrap(), ClaimOutcome::Running { since_ms: 1, .. }));
+    assert!(matches!(store.idempotency().claim(key_claim()).await.unwrap(), ClaimOutcome::Running { since_ms: 1, .. }));
     assert!(!store.nonces().claim("n", 100).await.unwrap());
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
     is_sound(&store, 2).await;
 }
 
-async fn closing_writes_what_was_noted(database: Arc<TestDatabase>) {
+async fn closing_writes_the_queued_rows(database: Arc<TestDatabase>) {
     let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     for number in 0..2500 {
         store.audit().enqueue(&entry(number)).unwrap();
@@ -65,7 +65,7 @@ async fn closing_writes_what_was_noted(database: Arc<TestDatabase>) {
     is_sound(&database.open().await, 2500).await;
 }
 
-async fn a_dropped_store_writes_what_was_noted(database: Arc<TestDatabase>) {
+async fn a_dropped_store_writes_its_queued_rows(database: Arc<TestDatabase>) {
     let store = database.open_with(StoreOptions { linger: Duration::from_mins(10), ..StoreOptions::default() }).await;
     store.audit().enqueue(&entry(1)).unwrap();
     drop(store);
@@ -76,7 +76,7 @@ async fn a_dropped_store_writes_what_was_noted(database: Arc<TestDatabase>) {
     is_sound(&store, 1).await;
 }
 
-async fn a_closed_store_says_so(database: Arc<TestDatabase>) {
+async fn every_call_on_a_closed_store_fails(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.audit().append(entry(1)).await.unwrap();
     let (first, second) = tokio::join!(store.close(), store.close());
@@ -89,7 +89,7 @@ async fn a_closed_store_says_so(database: Arc<TestDatabase>) {
     assert_eq!(store.audit().verify().await.err(), closed);
     assert_eq!(store.sessions().find("s", 0).await.err(), closed);
     assert_eq!(store.sessions().open(session()).await.err(), closed);
-    assert_eq!(store.idempotency().claim(begin()).await.err(), closed);
+    assert_eq!(store.idempotency().claim(key_claim()).await.err(), closed);
     assert_eq!(store.consents().pending(0, 1).await.err(), closed);
     assert_eq!(store.oauth().clients().await.err(), closed);
     assert_eq!(store.nonces().claim("n", 1).await.err(), closed);
@@ -97,7 +97,7 @@ async fn a_closed_store_says_so(database: Arc<TestDatabase>) {
     assert_eq!(store.ping().await.err(), closed);
 }
 
-async fn many_who_open_a_new_database_at_once_all_succeed(database: Arc<TestDatabase>) {
+async fn a_new_database_can_be_opened_by_many_at_once(database: Arc<TestDatabase>) {
     let stores = at_once(8, |number| {
         let database = database.clone();
         async move {
@@ -137,7 +137,7 @@ async fn a_database_with_another_migration_is_rejected(database: Arc<TestDatabas
 async fn a_sweep_deletes_everything_that_has_expired(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
-    store.idempotency().claim(begin()).await.unwrap();
+    store.idempotency().claim(key_claim()).await.unwrap();
     store.nonces().claim("n", 100).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
@@ -166,7 +166,7 @@ async fn only_the_owner_can_read_a_sqlite_file() {
         let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
-    // Closing folds the log into the one file.
+    // Closing moves the write-ahead log into the database file.
     store.close().await.unwrap();
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
 }

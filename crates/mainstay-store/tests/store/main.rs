@@ -1,7 +1,7 @@
-//! One conformance suite: every case is written once, against `Store`, and run on both engines.
+//! One test suite: every case is written once, against `Store`, and runs on both engines.
 //!
 //! PostgreSQL comes from `MAINSTAY_TEST_POSTGRES`, the URL of a server on which databases may be created and dropped.
-//! Without it that half is skipped, except on CI, where it fails.
+//! Without it the cases on PostgreSQL are skipped, except on CI, where they fail.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::print_stderr, reason = "that half of the suite is skipped has to be seen")]
 
@@ -34,6 +34,6 @@ mod nonces;
 mod oauth;
 mod secrets;
 mod sessions;
-mod signing;
+mod signing_keys;
 mod tampering;
 mod testing;

@@ -4,9 +4,9 @@ use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     a_nonce_is_claimed_once,
-    of_many_claims_at_once_one_is_the_first,
-    of_claims_on_two_replicas_one_is_the_first,
-    a_nonce_is_forgotten_only_after_it_has_expired,
+    of_many_claims_at_once_one_succeeds,
+    of_claims_on_two_replicas_one_succeeds,
+    a_nonce_is_deleted_only_after_it_has_expired,
 ];
 
 async fn a_nonce_is_claimed_once(database: Arc<TestDatabase>) {
@@ -16,7 +16,7 @@ async fn a_nonce_is_claimed_once(database: Arc<TestDatabase>) {
     assert!(store.nonces().claim("m", 100).await.unwrap());
 }
 
-async fn of_many_claims_at_once_one_is_the_first(database: Arc<TestDatabase>) {
+async fn of_many_claims_at_once_one_succeeds(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let claims = at_once(200, |_| {
         let store = store.clone();
@@ -25,18 +25,18 @@ async fn of_many_claims_at_once_one_is_the_first(database: Arc<TestDatabase>) {
     assert_eq!(claims.await.into_iter().filter(|first| *first).count(), 1);
 }
 
-async fn of_claims_on_two_replicas_one_is_the_first(database: Arc<TestDatabase>) {
+async fn of_claims_on_two_replicas_one_succeeds(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let claims = at_once(400, |number| {
         let store = stores[number % 2].clone();
-        // Each replica meets the nonces in its own order.
+        // Each replica claims the nonces in another order.
         let nonce = if number % 2 == 0 { number / 2 % 20 } else { 19 - number / 2 % 20 };
         async move { store.nonces().claim(&nonce.to_string(), 100).await.unwrap() }
     });
     assert_eq!(claims.await.into_iter().filter(|first| *first).count(), 20);
 }
 
-async fn a_nonce_is_forgotten_only_after_it_has_expired(database: Arc<TestDatabase>) {
+async fn a_nonce_is_deleted_only_after_it_has_expired(database: Arc<TestDatabase>) {
     let store = database.open().await;
     assert!(store.nonces().claim("n", 100).await.unwrap());
     assert_eq!(store.sweep(99).await.unwrap(), 0);

@@ -5,19 +5,19 @@ use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation, StoreError
 use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
-    clients_are_kept_and_listed,
-    a_client_id_that_is_taken_is_rejected,
+    clients_are_stored_and_listed,
+    a_client_id_that_is_in_use_is_rejected,
     disabling_a_client_revokes_its_tokens,
     a_disabled_client_is_issued_nothing,
-    a_refresh_token_rotates_and_keeps_what_it_stood_for,
-    what_a_refresh_token_stands_for_is_told_to_its_client_alone,
+    a_rotated_refresh_token_keeps_subject_and_scopes,
+    a_refresh_token_is_found_by_its_own_client_only,
     reuse_revokes_the_whole_family,
     an_expired_revoked_or_unknown_token_is_unknown,
-    another_clients_token_is_unknown_and_stays_good,
+    the_token_of_another_client_is_unknown_and_stays_valid,
     a_successor_that_exists_is_rejected_and_nothing_is_spent,
-    of_many_who_rotate_at_once_one_does_and_the_family_is_revoked,
+    of_many_rotations_at_once_one_succeeds_and_the_family_is_revoked,
     a_revoked_access_token_is_remembered_until_it_expires,
-    sweeping_forgets_expired_tokens,
+    sweeping_deletes_expired_tokens,
 ];
 
 fn client(id: &str, created_ms: i64) -> Client {
@@ -53,7 +53,7 @@ fn stood_for(family: &str, expires_ms: i64) -> Rotation {
     })
 }
 
-async fn clients_are_kept_and_listed(database: Arc<TestDatabase>) {
+async fn clients_are_stored_and_listed(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for (id, created_ms) in [("b", 10), ("A", 20), ("a", 10)] {
         store.oauth().add_client(client(id, created_ms)).await.unwrap();
@@ -63,7 +63,7 @@ async fn clients_are_kept_and_listed(database: Arc<TestDatabase>) {
     assert_eq!(store.oauth().clients().await.unwrap(), [client("a", 10), client("b", 10), client("A", 20)]);
 }
 
-async fn a_client_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+async fn a_client_id_that_is_in_use_is_rejected(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().add_client(client("a", 10)).await.unwrap();
     let rejected = store.oauth().add_client(client("a", 20)).await.unwrap_err();
@@ -91,18 +91,18 @@ async fn a_disabled_client_is_issued_nothing(database: Arc<TestDatabase>) {
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 200).await.unwrap(), Rotation::Unknown);
 }
 
-async fn a_refresh_token_rotates_and_keeps_what_it_stood_for(database: Arc<TestDatabase>) {
+async fn a_rotated_refresh_token_keeps_subject_and_scopes(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 299, 900).await.unwrap(), stood_for("f1", 300));
 }
 
-async fn what_a_refresh_token_stands_for_is_told_to_its_client_alone(database: Arc<TestDatabase>) {
+async fn a_refresh_token_is_found_by_its_own_client_only(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    let told = store.oauth().refresh("t1", "app").await.unwrap().map(Rotation::Rotated);
-    assert_eq!(told, Some(stood_for("f1", 100)));
+    let found = store.oauth().refresh("t1", "app").await.unwrap().map(Rotation::Rotated);
+    assert_eq!(found, Some(stood_for("f1", 100)));
     assert_eq!(store.oauth().refresh("t1", "thief").await.unwrap(), None);
     assert_eq!(store.oauth().refresh("never", "app").await.unwrap(), None);
 }
@@ -132,18 +132,18 @@ async fn an_expired_revoked_or_unknown_token_is_unknown(database: Arc<TestDataba
         let rotation = store.oauth().rotate_refresh(hash, "app", "x", now_ms, 300).await.unwrap();
         assert_eq!(rotation, Rotation::Unknown, "{hash}");
     }
-    // The access tokens that bear the family's name ended with it.
+    // The access tokens of the family are revoked with it.
     assert!(
         store.oauth().is_access_revoked("f2").await.unwrap() && !store.oauth().is_access_revoked("f1").await.unwrap()
     );
 }
 
-async fn another_clients_token_is_unknown_and_stays_good(database: Arc<TestDatabase>) {
+async fn the_token_of_another_client_is_unknown_and_stays_valid(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
-    // Nor can another client have the family revoked by showing a spent token.
+    // Nor can another client get the family revoked by sending a spent token.
     assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 20, 300).await.unwrap(), stood_for("f1", 300));
 }
@@ -157,7 +157,7 @@ async fn a_successor_that_exists_is_rejected_and_nothing_is_spent(database: Arc<
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
 }
 
-async fn of_many_who_rotate_at_once_one_does_and_the_family_is_revoked(database: Arc<TestDatabase>) {
+async fn of_many_rotations_at_once_one_succeeds_and_the_family_is_revoked(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     stores[0].oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     let rotations = at_once(100, |number| {
@@ -183,7 +183,7 @@ async fn a_revoked_access_token_is_remembered_until_it_expires(database: Arc<Tes
     assert!(!store.oauth().is_access_revoked("j").await.unwrap());
 }
 
-async fn sweeping_forgets_expired_tokens(database: Arc<TestDatabase>) {
+async fn sweeping_deletes_expired_tokens(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
     store.oauth().issue_refresh(NewRefreshToken { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use crate::testing::{TestDatabase, at_once};
 
-on_both_engines![a_secret_keeps_its_first_value, of_many_replicas_that_need_a_secret_at_once_all_get_the_same,];
+on_both_engines![a_secret_keeps_its_first_value, replicas_that_need_a_secret_at_once_get_the_same_one,];
 
 async fn a_secret_keeps_its_first_value(database: Arc<TestDatabase>) {
     let store = database.open().await;
@@ -14,7 +14,7 @@ async fn a_secret_keeps_its_first_value(database: Arc<TestDatabase>) {
     assert_eq!(store.secrets().secret("signing", vec![9]).await.unwrap(), first);
 }
 
-async fn of_many_replicas_that_need_a_secret_at_once_all_get_the_same(database: Arc<TestDatabase>) {
+async fn replicas_that_need_a_secret_at_once_get_the_same_one(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let mut secrets = at_once(50, |number| {
         let store = stores[number % 2].clone();

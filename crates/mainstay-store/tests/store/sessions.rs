@@ -6,13 +6,13 @@ use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
     an_open_session_is_found_until_it_expires,
-    an_id_that_is_taken_is_rejected,
-    of_many_who_open_one_id_at_once_one_succeeds,
+    an_id_that_is_in_use_is_rejected,
+    of_many_sessions_with_one_id_at_once_one_is_opened,
     extending_keeps_a_session_alive,
     a_closed_session_is_gone,
-    only_living_sessions_are_counted,
-    sweeping_removes_what_has_expired_and_nothing_else,
-    any_text_comes_back_as_it_was,
+    only_sessions_that_have_not_expired_are_counted,
+    sweeping_deletes_expired_sessions_only,
+    any_text_is_read_unchanged,
 ];
 
 fn session(id: &str, principal: &str, expires_ms: i64) -> Session {
@@ -35,7 +35,7 @@ async fn an_open_session_is_found_until_it_expires(database: Arc<TestDatabase>) 
     assert_eq!(store.sessions().find("b", 99).await.unwrap(), None);
 }
 
-async fn an_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
+async fn an_id_that_is_in_use_is_rejected(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.sessions().open(session("a", "ann", 100)).await.unwrap();
     let rejected = store.sessions().open(session("a", "bob", 200)).await.unwrap_err();
@@ -44,7 +44,7 @@ async fn an_id_that_is_taken_is_rejected(database: Arc<TestDatabase>) {
     assert!(!store.failing());
 }
 
-async fn of_many_who_open_one_id_at_once_one_succeeds(database: Arc<TestDatabase>) {
+async fn of_many_sessions_with_one_id_at_once_one_is_opened(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let opened = at_once(50, |number| {
         let store = store.clone();
@@ -70,7 +70,7 @@ async fn a_closed_session_is_gone(database: Arc<TestDatabase>) {
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
 }
 
-async fn only_living_sessions_are_counted(database: Arc<TestDatabase>) {
+async fn only_sessions_that_have_not_expired_are_counted(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for (id, principal, expires_ms) in [("a", "ann", 100), ("b", "ann", 200), ("c", "bob", 300)] {
         store.sessions().open(session(id, principal, expires_ms)).await.unwrap();
@@ -82,7 +82,7 @@ async fn only_living_sessions_are_counted(database: Arc<TestDatabase>) {
     assert_eq!(store.sessions().count(Some("nobody"), 0).await.unwrap(), 0);
 }
 
-async fn sweeping_removes_what_has_expired_and_nothing_else(database: Arc<TestDatabase>) {
+async fn sweeping_deletes_expired_sessions_only(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for (id, expires_ms) in [("a", 100), ("b", 101), ("c", 99)] {
         store.sessions().open(session(id, "ann", expires_ms)).await.unwrap();
@@ -93,11 +93,11 @@ async fn sweeping_removes_what_has_expired_and_nothing_else(database: Arc<TestDa
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
 }
 
-async fn any_text_comes_back_as_it_was(database: Arc<TestDatabase>) {
+async fn any_text_is_read_unchanged(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for text in ["", "'; DROP TABLE session; --", "ø 漢字 🦀 \u{202e}", "%_\\\"", &"x".repeat(1_000_000)] {
         let id = format!("id-{}-{text}", text.len()).chars().take(100).collect::<String>();
-        // A principal is in an index, which holds no megabyte.
+        // A principal is in an index, whose entries cannot be a megabyte.
         let principal = text.chars().take(100).collect();
         let opened = Session { state: text.into(), principal, ..session(&id, "", 100) };
         store.sessions().open(opened.clone()).await.unwrap();

@@ -8,11 +8,11 @@ use crate::audit::is_sound;
 use crate::testing::{TestDatabase, entry};
 
 on_both_engines![
-    any_flipped_byte_of_a_row_is_named,
-    a_flipped_byte_inside_a_group_names_the_very_row,
+    any_changed_byte_of_a_row_is_named,
+    a_changed_byte_inside_a_group_names_the_row,
     a_missing_row_is_named,
     a_missing_tail_is_named,
-    everything_gone_is_a_missing_tail,
+    an_emptied_log_is_a_missing_tail,
     a_row_cut_out_of_its_group_is_named,
     rows_whose_contents_were_swapped_are_named,
     rows_whose_numbers_were_swapped_are_named,
@@ -64,7 +64,7 @@ fn page_of(rows: &[&str]) -> String {
     format!("[{}]", rows.join(",\n"))
 }
 
-async fn any_flipped_byte_of_a_row_is_named(database: Arc<TestDatabase>) {
+async fn any_changed_byte_of_a_row_is_named(database: Arc<TestDatabase>) {
     let store = single_rows(&database).await;
     let sound = database.page(4).await;
     for place in 0..sound.len() {
@@ -84,7 +84,7 @@ async fn any_flipped_byte_of_a_row_is_named(database: Arc<TestDatabase>) {
     is_sound(&store, ROWS).await;
 }
 
-async fn a_flipped_byte_inside_a_group_names_the_very_row(database: Arc<TestDatabase>) {
+async fn a_changed_byte_inside_a_group_names_the_row(database: Arc<TestDatabase>) {
     let store = two_groups(&database).await;
     let page = database.page(11).await;
     database.put_page(11, &page.replace("request-17", "request-07")).await;
@@ -106,7 +106,7 @@ async fn a_missing_tail_is_named(database: Arc<TestDatabase>) {
     assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 7, head: 8 }));
 }
 
-async fn everything_gone_is_a_missing_tail(database: Arc<TestDatabase>) {
+async fn an_emptied_log_is_a_missing_tail(database: Arc<TestDatabase>) {
     let store = single_rows(&database).await;
     database.sql("DELETE FROM audit_page").await;
     assert_eq!(fault(&store).await, Some(AuditFault::TailMissing { seq: 1, head: 8 }));

@@ -5,17 +5,17 @@ use mainstay_store::SigningKey;
 use crate::testing::{TestDatabase, at_once};
 
 on_both_engines![
-    of_many_replicas_that_begin_at_once_all_use_the_same_key,
-    a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten,
-    keys_that_end_at_once_all_do,
-    a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays,
+    replicas_that_start_at_once_use_the_same_key,
+    a_replaced_key_is_valid_until_it_expires_and_is_then_deleted,
+    keys_that_expire_at_once_are_all_invalid,
+    a_key_with_an_existing_id_is_rejected_and_the_one_in_use_stays,
 ];
 
 fn key(id: &str, created_ms: i64) -> SigningKey {
     SigningKey { id: id.into(), pkcs8: vec![0, 255, 7], created_ms, expires_ms: None }
 }
 
-async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(database: Arc<TestDatabase>) {
+async fn replicas_that_start_at_once_use_the_same_key(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
     let begun = at_once(50, |number| {
         let store = stores[number % 2].clone();
@@ -28,7 +28,7 @@ async fn of_many_replicas_that_begin_at_once_all_use_the_same_key(database: Arc<
     assert_eq!((live.len(), &live), (1, &two.signing_keys().valid(10).await.unwrap()));
 }
 
-async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(database: Arc<TestDatabase>) {
+async fn a_replaced_key_is_valid_until_it_expires_and_is_then_deleted(database: Arc<TestDatabase>) {
     let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_key_that_was_replaced_counts_until_its_time_and_is_then_forgotten(dat
     assert_eq!(store.signing_keys().valid(300).await.unwrap(), [key("c", 30)]);
 }
 
-async fn keys_that_end_at_once_all_do(database: Arc<TestDatabase>) {
+async fn keys_that_expire_at_once_are_all_invalid(database: Arc<TestDatabase>) {
     let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
@@ -54,7 +54,7 @@ async fn keys_that_end_at_once_all_do(database: Arc<TestDatabase>) {
     assert_eq!(store.signing_keys().valid(30).await.unwrap(), [key("c", 30)]);
 }
 
-async fn a_key_that_exists_is_not_put_in_use_again_and_the_one_in_use_stays(database: Arc<TestDatabase>) {
+async fn a_key_with_an_existing_id_is_rejected_and_the_one_in_use_stays(database: Arc<TestDatabase>) {
     let store = database.open().await;
     assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
     assert!(!store.signing_keys().start(key("b", 20)).await.unwrap());
