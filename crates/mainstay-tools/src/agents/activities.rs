@@ -1,4 +1,6 @@
 //! `agents_activities`: list logged activities.
+//!
+//! Ids increase in the order in which calls are answered, so a client that polls with `since_id` misses nothing.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Activity, ActivityQuery};

@@ -9,6 +9,7 @@ use mainstay_store::{ActivityQuery, Agents};
 /// become visible below the highest id that was counted; after this time it is counted, too.
 const MAX_AGE_MS: i64 = 60_000;
 
+/// The count of this process; clones share it. Two calls that update it at once do double work and no harm.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ActivityCount(Arc<Mutex<Option<CachedCount>>>);
 
@@ -51,6 +52,7 @@ async fn newest_id(agents: Agents<'_>, before: Option<i64>) -> Result<Option<i64
     Ok(newest.first().map(|row| row.id))
 }
 
+/// Rows with an id above `after`, up to and including `until`.
 async fn count(agents: Agents<'_>, after: Option<i64>, until: i64) -> Result<i64> {
     let query = ActivityQuery { after, before: until.checked_add(1), ..ActivityQuery::default() };
     Ok(agents.count_activities(query).await?)

@@ -1,4 +1,7 @@
 //! `agents_answer_collaboration`: accept, decline or complete a collaboration request.
+//!
+//! The store checks in the transaction of the change whether the answer is allowed, so two answers at once cannot both
+//! succeed.
 
 use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_store::Collaboration;
@@ -49,7 +52,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// The request after the change.
     collaboration: Entry,
 }
@@ -71,7 +73,7 @@ impl Tool for AnswerCollaboration {
         let (id, status, write_mode) = (args.id, args.answer.status(), write_mode(args.dry_run));
         let changed = self.0.agents().answer(id, &agent, status, note, context.clock.now_ms(), write_mode).await?;
         let row = updated_row(changed, ("request", id), "agents_collaborations", |row| refusal(&row, &agent))?;
-        let done = Output { success: true, collaboration: row.into() };
+        let done = Output { collaboration: row.into() };
         Ok(WriteReply::new(args.dry_run, || format!("set request {id} to {status}"), done))
     }
 }

@@ -1,4 +1,7 @@
-//! `agents_check_conflicts`: find agents that work on the same thing.
+//! `agents_check_conflicts`: find agents that work on the same thing, and store what was found.
+//!
+//! A conflict that is open already is not stored again. Resolving one does not end its cause: while both agents go on, the
+//! next check finds it again.
 
 use std::collections::BTreeSet;
 
@@ -7,6 +10,7 @@ use mainstay_store::DetectedConflict;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::conflicts::ConflictEntry;
 use super::types::{WriteReply, validation, write_mode};
 use super::{AgentTools, conflict_detection, spec};
 
@@ -30,29 +34,10 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Whether there are any.
     conflicts: bool,
     count: usize,
-    list: Vec<Entry>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Entry {
-    /// Name of the component, route, table or file.
-    component: String,
-    /// component, route, schema or file.
-    kind: String,
-    /// medium, high or critical.
-    severity: String,
-    agents: Vec<String>,
-}
-
-impl From<DetectedConflict> for Entry {
-    fn from(conflict: DetectedConflict) -> Self {
-        let DetectedConflict { component, kind, severity, agents } = conflict;
-        Self { component, kind, severity, agents }
-    }
+    list: Vec<ConflictEntry>,
 }
 
 impl Tool for CheckConflicts {
@@ -85,6 +70,7 @@ impl Tool for CheckConflicts {
             let message = format!("There are {count} conflicts; compare fewer agents at once.");
             return Err(Error::new(Kind::TooLarge, message));
         }
+        // Without a transaction if there is nothing to store: most checks find nothing.
         let new = if found.is_empty() {
             0
         } else {
@@ -94,8 +80,8 @@ impl Tool for CheckConflicts {
             let noun = if count == 1 { "conflict" } else { "conflicts" };
             format!("report {count} {noun} and store {new} of them{}", summary(&found))
         };
-        let list = found.iter().cloned().map(Entry::from).collect();
-        let done = Output { success: true, conflicts: count > 0, count, list };
+        let list = found.iter().cloned().map(ConflictEntry::from).collect();
+        let done = Output { conflicts: count > 0, count, list };
         Ok(WriteReply::new(args.dry_run, would, done))
     }
 }

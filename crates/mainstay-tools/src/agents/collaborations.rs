@@ -1,4 +1,4 @@
-//! `agents_collaborations`: list collaboration requests.
+//! `agents_collaborations`: list collaboration requests. An agent polls it for the requests it has to answer.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Collaboration, CollaborationQuery};

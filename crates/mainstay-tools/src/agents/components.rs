@@ -1,4 +1,4 @@
-//! `agents_components`: list registered components.
+//! `agents_components`: list registered components, by name.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Component, ComponentQuery};

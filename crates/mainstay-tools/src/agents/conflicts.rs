@@ -1,7 +1,7 @@
-//! `agents_conflicts`: list stored conflicts.
+//! `agents_conflicts`: list the conflicts that `agents_check_conflicts` has stored, the open ones unless asked for all.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
-use mainstay_store::Conflict;
+use mainstay_store::{Conflict, DetectedConflict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,9 @@ pub(crate) struct Output {
     next_cursor: Option<String>,
 }
 
+/// Who conflicts, and about what.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Entry {
-    id: i64,
+pub(super) struct ConflictEntry {
     /// Name of the component, route, table or file.
     component: String,
     /// component, route, schema or file.
@@ -37,6 +37,21 @@ pub(super) struct Entry {
     /// medium, high or critical.
     severity: String,
     agents: Vec<String>,
+}
+
+impl From<DetectedConflict> for ConflictEntry {
+    fn from(conflict: DetectedConflict) -> Self {
+        let DetectedConflict { component, kind, severity, agents } = conflict;
+        Self { component, kind, severity, agents }
+    }
+}
+
+/// A stored conflict.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Entry {
+    id: i64,
+    #[serde(flatten)]
+    conflict: ConflictEntry,
     resolved: bool,
     resolution: Option<String>,
     /// In ISO-8601.
@@ -48,10 +63,7 @@ impl From<Conflict> for Entry {
     fn from(row: Conflict) -> Self {
         Self {
             id: row.id,
-            component: row.detected.component,
-            kind: row.detected.kind,
-            severity: row.detected.severity,
-            agents: row.detected.agents,
+            conflict: row.detected.into(),
             resolved: row.resolved,
             resolution: row.resolution,
             created_at: iso8601(row.created_ms),
@@ -72,6 +84,7 @@ impl Tool for Conflicts {
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
         let rows = self.0.agents().conflicts(args.all, args.page.before()?, args.page.fetch_limit()).await?;
+        // Roughly the JSON of a row: its texts, and 200 bytes for names of members, times and numbers.
         let size = |row: &Conflict| {
             let names: usize = row.detected.agents.iter().map(String::len).sum();
             names + row.detected.component.len() + row.resolution.as_ref().map_or(0, String::len) + 200

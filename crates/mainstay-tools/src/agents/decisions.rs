@@ -1,4 +1,6 @@
 //! `agents_decisions`: list decisions and their votes.
+//!
+//! Votes are returned with their decision: up to 1,000 of them, which the size limit of a page takes into account.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,6 @@
 //! `agents_delete_all_data`: delete everything that the family has stored.
+//!
+//! It is in no list, needs the scope `admin`, and, as it destroys, a person's consent. Ids are not used again afterwards.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +22,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Number of rows deleted from each table.
     deleted: BTreeMap<String, u64>,
 }
@@ -45,7 +46,7 @@ impl Tool for DeleteAllData {
         let deleted = self.0.agents().delete_all(write_mode(args.dry_run)).await?;
         let rows: Vec<String> = deleted.iter().map(|(table, rows)| format!("{table} {rows}")).collect();
         let would = format!("delete {} rows: {}", deleted.values().sum::<u64>(), rows.join(", "));
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, deleted }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { deleted }))
     }
 }
 

@@ -1,4 +1,6 @@
 //! `agents_find_component_owner`: look up who owns a component.
+//!
+//! The contract has `dry_run` for this tool, too, although it changes nothing; the reply is then a sentence.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
@@ -20,7 +22,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Whether the component is registered.
     found: bool,
     /// Name of the agent that owns it.
@@ -49,7 +50,7 @@ impl Tool for FindComponentOwner {
             None => format!("report that there is no component {name}"),
         };
         let (owner, status) = found.map(|component| (component.owner, component.status)).unzip();
-        let done = Output { success: true, found: owner.is_some(), owner, status };
+        let done = Output { found: owner.is_some(), owner, status };
         Ok(WriteReply::new(args.dry_run, || would, done))
     }
 }

@@ -1,4 +1,5 @@
-//! `agents_heartbeat`: record that an agent is alive.
+//! `agents_heartbeat`: record that an agent is alive. Every other tool that an agent calls as itself does the same; this
+//! one is for agents that have nothing else to report.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool, iso8601};
 use schemars::JsonSchema;
@@ -20,7 +21,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Time of the heartbeat, in ISO-8601.
     timestamp: String,
 }
@@ -42,7 +42,7 @@ impl Tool for Heartbeat {
         let agent = validation::name("agent", args.agent)?;
         let now_ms = context.clock.now_ms();
         self.0.agents().heartbeat(&agent, now_ms, write_mode(args.dry_run)).await?;
-        let done = Output { success: true, timestamp: iso8601(now_ms) };
+        let done = Output { timestamp: iso8601(now_ms) };
         Ok(WriteReply::new(args.dry_run, || format!("record a heartbeat of {agent}"), done))
     }
 }

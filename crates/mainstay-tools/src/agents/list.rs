@@ -1,4 +1,6 @@
 //! `agents_list`: list the agents of the team.
+//!
+//! An agent exists from its first call on. Whether it is alive is computed from the time of its last one, never stored.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::AgentState;
@@ -74,6 +76,7 @@ impl Tool for List {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let rows = self.0.agents().states(&args.page.after()?, args.page.fetch_limit()).await?;
+        // The JSON of a row: its task, and at most 400 bytes for the rest; capabilities and metadata are empty so far.
         let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
         let (rows, next_cursor) = args.page.cut(rows, size, |row| row.agent.clone());
         let alive_since_ms = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;

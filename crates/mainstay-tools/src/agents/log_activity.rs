@@ -1,4 +1,6 @@
 //! `agents_log_activity`: record what an agent does.
+//!
+//! The most frequent call of the family; the store groups concurrent ones into one commit.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use mainstay_store::NewActivity;
@@ -34,7 +36,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Id of the activity; ids of one agent increase.
     id: i64,
     message: String,
@@ -65,7 +66,7 @@ impl Tool for LogActivity {
             now_ms: context.clock.now_ms(),
         };
         let id = self.0.agents().log(activity, write_mode(args.dry_run)).await?;
-        let done = Output { success: true, id, message: "Activity logged successfully".into() };
+        let done = Output { id, message: "Activity logged successfully".into() };
         Ok(WriteReply::new(args.dry_run, || format!("log an activity of {agent}"), done))
     }
 }

@@ -58,6 +58,7 @@ impl AgentTools {
         }
     }
 
+    /// The storage operations of this family.
     fn agents(&self) -> Agents<'_> {
         self.store.agents()
     }
@@ -69,6 +70,7 @@ const fn spec(verb: &'static str, effect: Effect) -> Spec {
     Spec { pace: Pace::Instant, tags: &["agents"], ..Spec::new("agents", verb, effect) }
 }
 
+/// The family with its tools in the order of the list: the contract's first.
 pub(crate) fn family(setup: &Setup) -> Family {
     let tools = AgentTools::new(setup);
     let family = Family::new("agents")

@@ -1,4 +1,4 @@
-//! The contract's three prompts: fixed texts with arguments to fill in.
+//! The contract's three prompts: fixed texts with arguments to fill in. Clients get the text as one message of the user.
 
 use std::collections::BTreeMap;
 

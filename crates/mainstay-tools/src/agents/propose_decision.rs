@@ -1,4 +1,4 @@
-//! `agents_propose_decision`: put a question to the team.
+//! `agents_propose_decision`: put a question to the team. It stays open until `agents_resolve_decision` closes it.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use mainstay_store::NewProposal;
@@ -30,7 +30,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Id of the decision.
     decision_id: i64,
 }
@@ -59,7 +58,7 @@ impl Tool for ProposeDecision {
             now_ms: context.clock.now_ms(),
         };
         let decision_id = self.0.agents().propose(proposal, write_mode(args.dry_run)).await?;
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, decision_id }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { decision_id }))
     }
 }
 

@@ -1,4 +1,7 @@
 //! `agents_register_component`: record who owns a component.
+//!
+//! An active component belongs to its owner until the owner releases it. The store checks that in the transaction of
+//! the change, so of two agents that register a component at once one gets it.
 
 use mainstay_core::{Context, Effect, Error, Kind, Reason, Result, Spec, Spelling, Tool};
 use mainstay_store::{NewComponent, Registration};
@@ -32,7 +35,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Name of the component.
     component: String,
 }
@@ -64,7 +66,7 @@ impl Tool for RegisterComponent {
             return Err(owned_by(&name, &other));
         }
         let would = format!("register the component {name} for {owner}");
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, component: name }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { component: name }))
     }
 }
 

@@ -1,4 +1,5 @@
-//! `agents_request_collaboration`: ask another agent to take part in a task.
+//! `agents_request_collaboration`: ask another agent to take part in a task. Nobody is notified; the agent that is asked
+//! polls `agents_collaborations`.
 
 use mainstay_core::{Context, Effect, Error, Result, Spec, Spelling, Tool};
 use mainstay_store::NewCollaboration;
@@ -29,7 +30,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Id of the request.
     request_id: i64,
 }
@@ -62,7 +62,7 @@ impl Tool for RequestCollaboration {
             now_ms: context.clock.now_ms(),
         };
         let request_id = self.0.agents().request(request, write_mode(args.dry_run)).await?;
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, request_id }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { request_id }))
     }
 }
 

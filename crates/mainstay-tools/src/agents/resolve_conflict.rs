@@ -1,4 +1,4 @@
-//! `agents_resolve_conflict`: mark a conflict as resolved.
+//! `agents_resolve_conflict`: mark a conflict as resolved. A second time is an error, so that nobody overwrites a note.
 
 use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool, iso8601};
 use schemars::JsonSchema;
@@ -24,7 +24,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// The conflict after the change.
     conflict: Entry,
 }
@@ -49,7 +48,7 @@ impl Tool for ResolveConflict {
             Error::new(Kind::Conflict, format!("Conflict {id} was already resolved, at {when}."))
         })?;
         let would = format!("resolve conflict {id} about {}", conflict.detected.component);
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, conflict: conflict.into() }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { conflict: conflict.into() }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! `agents_resolve_decision`: close a decision.
+//! `agents_resolve_decision`: close a decision. Votes are not counted here: whoever closes it says what was decided.
 
 use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use schemars::JsonSchema;

@@ -1,5 +1,8 @@
 //! The contract's resources: files of the workspace, the database schema, the OpenAPI document and the supervisor's
 //! configuration.
+//!
+//! Files go through the sandbox like those of the files tools: protected names and paths outside are denied, in the
+//! contract's words. A file that was read is watched from then on, and changes are announced to subscribers.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -27,6 +30,7 @@ const JSON: &str = "application/json";
 /// The tables that the contract lists; the database has more.
 const CONTRACT_TABLES: [&str; 5] = ["activities", "agent_states", "components", "conflicts", "decisions"];
 
+/// Reads the resources by URI.
 pub(super) struct AgentResources {
     workspace: Workspace,
     store: Store,
@@ -73,6 +77,7 @@ impl AgentResources {
         Ok(Contents { uri: uri.to_owned(), mime: Some(JSON.into()), body: Body::Text(value.to_string()) })
     }
 
+    /// The contract's tables that exist, as the database names them.
     async fn tables(&self) -> Result<Value> {
         let mut tables = self.store.agents().tables().await?;
         tables.retain(|table| CONTRACT_TABLES.contains(&table.as_str()));
@@ -89,6 +94,7 @@ impl AgentResources {
         Ok((!columns.is_empty()).then(|| json!({ "table": table, "columns": columns })))
     }
 
+    /// Text if the file is UTF-8, bytes otherwise; clients get those in base64.
     async fn read_file(&self, uri: &str) -> Result<Contents> {
         let (workspace, watcher, uri) = (self.workspace.clone(), self.watcher.clone(), uri.to_owned());
         let max_bytes = self.max_bytes;
@@ -138,6 +144,7 @@ fn not_found(uri: &str) -> Error {
     Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))
 }
 
+/// By the extension; content is not examined.
 fn mime_type(path: &str) -> Option<&'static str> {
     let extension = Path::new(path).extension()?.to_str()?.to_ascii_lowercase();
     Some(match extension.as_str() {

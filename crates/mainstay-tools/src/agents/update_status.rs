@@ -1,4 +1,6 @@
 //! `agents_update_status`: set an agent's status and current task.
+//!
+//! The task matters for conflicts: a registered component that is named in it counts as worked on.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;
@@ -26,7 +28,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// Name of the agent.
     agent: String,
 }
@@ -50,7 +51,7 @@ impl Tool for UpdateStatus {
         let (write_mode, status) = (write_mode(args.dry_run), wire_name(args.status));
         self.0.agents().set_state(&agent, &status, task, context.clock.now_ms(), write_mode).await?;
         let would = format!("set the status of {agent} to {status}");
-        Ok(WriteReply::new(args.dry_run, || would, Output { success: true, agent }))
+        Ok(WriteReply::new(args.dry_run, || would, Output { agent }))
     }
 }
 

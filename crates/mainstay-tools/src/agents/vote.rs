@@ -1,4 +1,4 @@
-//! `agents_vote`: vote on an open decision.
+//! `agents_vote`: vote on an open decision. One vote for each agent, the last one.
 
 use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_store::{ChangeOutcome, Proposal, Vote};
@@ -32,7 +32,6 @@ pub(crate) struct Args {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    success: bool,
     /// The decision after the change.
     decision: Entry,
 }
@@ -56,6 +55,7 @@ impl Tool for CastVote {
             note: validation::optional_text("note", args.note)?,
             at_ms: context.clock.now_ms(),
         };
+        // The choice is not checked against the proposal: choices are free text in its metadata, if they are there at all.
         let (id, choice) = (args.decision_id, vote.choice.clone());
         let changed = self.0.agents().vote(id, &agent, vote, MAX_VOTERS, write_mode(args.dry_run)).await?;
         reply(changed, id, args.dry_run, || format!("let {agent} vote {choice} on decision {id}"))
@@ -70,7 +70,7 @@ pub(super) fn reply(
     would: impl FnOnce() -> String,
 ) -> Result<WriteReply<Output>> {
     let decision = updated_row(changed, ("decision", id), "agents_decisions", refusal)?;
-    Ok(WriteReply::new(dry_run, would, Output { success: true, decision: decision.try_into()? }))
+    Ok(WriteReply::new(dry_run, would, Output { decision: decision.try_into()? }))
 }
 
 /// The store refuses a change of a decision that is closed, and a vote beyond the limit on an open one.

@@ -19,15 +19,17 @@ use crate::progress::Progress;
 const UNFINISHED_PREFIX: &str = ".mainstay-";
 
 /// How many calls read whole caches at once. Each may hold a manifest of 128 MiB in memory.
-const MAX_READERS: usize = 3;
+pub(super) const MAX_READERS: usize = 3;
 
+/// Caches by name, with the indexes of some of them. Shared by all calls; every method blocks on the disk.
 #[derive(Debug)]
 pub(crate) struct CacheRoot {
     path: PathBuf,
+    /// For all indexes together, and so for each of them.
     max_index_bytes: u64,
     indexes: Mutex<IndexCache>,
-    readers: Semaphore,
-    is_settled: IsSettled,
+    pub(super) readers: Semaphore,
+    pub(super) is_settled: IsSettled,
 }
 
 /// A directory in the cache root.
@@ -50,15 +52,9 @@ impl CacheRoot {
         }
     }
 
-    /// For tests that do not want to wait until the clock of the file system has moved on.
-    #[cfg(test)]
-    pub(crate) fn always_settled(path: PathBuf, max_index_bytes: u64) -> Self {
-        Self { is_settled: |_| true, ..Self::new(path, max_index_bytes) }
-    }
-
     /// Opens the directory of a cache. The sandbox keeps every name beneath the root; names that cannot be one are refused
     /// before the disk is touched, because the contract wants `cache_missing` for them.
-    fn open(&self, name: &str) -> Result<Dir> {
+    pub(super) fn open(&self, name: &str) -> Result<Dir> {
         if name.is_empty() || name.contains("..") || name.contains('\0') || name.starts_with(['/', '\\']) {
             return Err(missing(name));
         }
@@ -101,6 +97,7 @@ impl CacheRoot {
         Ok(listed)
     }
 
+    /// Reads all of a cache and compares it with its manifest.
     pub(crate) fn verify(&self, name: &str, progress: &Progress) -> Result<Verification> {
         let verify = |directory: &Dir| {
             let _permit = self.reader_permit(progress)?;
@@ -109,6 +106,7 @@ impl CacheRoot {
         retry_if_replaced(|| self.open(name), verify, Verification::has_defects)
     }
 
+    /// The answer to a query, with a newline at its end.
     pub(crate) fn resolve(&self, name: &str, query: &Query<'_>, progress: &Progress) -> Result<String> {
         let answer = |directory: &Dir| match self.index(CacheDir { directory, name }, progress)? {
             MaybeIndexed::Indexed(index) => index.resolve(query, progress),
@@ -137,6 +135,7 @@ impl CacheRoot {
         })
     }
 
+    /// Opens a cache and reads from it, as one of at most [`MAX_READERS`] calls.
     fn read<T>(&self, name: &str, progress: &Progress, read: impl Fn(Cache) -> Result<T>) -> Result<T> {
         let read = |directory: &Dir| {
             let _permit = self.reader_permit(progress)?;
@@ -163,10 +162,12 @@ impl CacheRoot {
                 return Ok(MaybeIndexed::Indexed(index));
             }
             held = wait_for(progress, || slot.try_lock().ok())?;
+            // Another call may have read the new one meanwhile.
             if let Some(index) = held.as_ref().filter(|index| index.is_current(cache.directory)) {
                 return Ok(MaybeIndexed::Indexed(index.clone()));
             }
         }
+        // Its memory is released before the new one is read.
         *held = None;
         self.indexes().set_bytes(&key, 0);
         let _permit = self.reader_permit(progress)?;
@@ -190,28 +191,7 @@ impl CacheRoot {
         Ok(indexed)
     }
 
-    /// Does something while all permits are taken.
-    #[cfg(test)]
-    pub(crate) fn with_all_readers_busy(&self, work: impl FnOnce()) {
-        let _permits = self.readers.try_acquire_many(u32::try_from(MAX_READERS).unwrap()).unwrap();
-        work();
-    }
-
-    #[cfg(test)]
-    pub(crate) fn index_bytes(&self) -> u64 {
-        self.indexes().bytes()
-    }
-
-    /// Whether the next query would be answered from memory.
-    #[cfg(test)]
-    pub(crate) fn has_current_index(&self, name: &str) -> bool {
-        let directory = self.open(name).unwrap();
-        let slot = self.indexes().slot(std::path::Path::new(name));
-        let index = slot.try_lock().unwrap().clone();
-        index.is_some_and(|index| index.is_current(&directory))
-    }
-
-    fn indexes(&self) -> MutexGuard<'_, IndexCache> {
+    pub(super) fn indexes(&self) -> MutexGuard<'_, IndexCache> {
         self.indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

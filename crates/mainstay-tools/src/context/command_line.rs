@@ -14,6 +14,7 @@ use crate::progress::Progress;
 /// The answer to a query, ready to be printed.
 pub fn resolve_at(cache: &Path, query: &str, budget: u64, format: Format) -> Result<String> {
     let query = Query { format, ..Query::new(query, budget) };
+    // Errors name the cache by the path that the user gave.
     let name = cache.display().to_string();
     let answer =
         |directory: &Dir| scan(&Cache::open(CacheDir { directory, name: &name })?, &query, &Progress::default());

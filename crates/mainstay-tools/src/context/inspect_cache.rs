@@ -1,4 +1,5 @@
-//! `context_inspect_cache`: describe a cache and verify its documents.
+//! `context_inspect_cache`: describe a cache and verify its documents. Reads every document; a damaged cache is not an
+//! error here but has `valid: false`.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `context_list_caches`: list the caches of the cache root.
+//! `context_list_caches`: list the caches of the cache root. Reads no cache, so a damaged one is listed like the others.
 
 use mainstay_core::{Context, Effect, Result, Spec, Spelling, Told, Tool};
 use schemars::JsonSchema;

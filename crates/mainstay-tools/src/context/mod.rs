@@ -38,6 +38,7 @@ pub use command_line::{count_caches_at, resolve_at, verify_at};
 pub use query::Format;
 pub use settings::ContextSettings;
 
+/// Name of the family, and of the dialect in which its tools have names with a dot.
 const DIALECT: &str = "context";
 
 /// What the three tools work on.
@@ -47,6 +48,7 @@ struct ContextTools {
     max_reply_bytes: u64,
 }
 
+/// The family with its three tools and its resources. Caches are opened when they are first asked for.
 pub(crate) fn family(setup: &Setup) -> Family {
     let settings = &setup.context;
     let caches = Arc::new(CacheRoot::new(setup.caches.clone(), settings.memory_bytes));

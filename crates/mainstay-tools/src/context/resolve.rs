@@ -1,4 +1,5 @@
-//! `context_resolve`: fill a budget of tokens with documents.
+//! `context_resolve`: fill a budget of tokens with documents. The answer is the same to the byte for the same cache, query
+//! and budget, whether it comes from memory or from disk.
 
 use mainstay_core::{Context, Effect, Pace, Reply, Result, Spec, Spelling, Tool};
 use schemars::JsonSchema;

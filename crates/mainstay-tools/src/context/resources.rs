@@ -13,6 +13,7 @@ use super::watcher::DocumentWatcher;
 use crate::progress::{Progress, run_with_progress, run_with_timeout};
 
 const SCHEME: &str = "context://";
+/// `{+document}` keeps slashes: an id is a path.
 const TEMPLATE: &str = "context://{cache}/{+document}";
 const MARKDOWN: &str = "text/markdown";
 
@@ -23,6 +24,7 @@ const DOCUMENT_ESCAPES: &AsciiSet = &CACHE_ESCAPES.remove(b'/');
 /// The most documents that are listed. Clients find the others by the template and its completions.
 const MAX_LISTED: usize = 1000;
 
+/// Lists and reads the documents of all caches.
 pub(super) struct DocumentResources {
     caches: Arc<CacheRoot>,
     watcher: Arc<DocumentWatcher>,
@@ -77,6 +79,7 @@ fn list(caches: &CacheRoot, progress: &Progress) -> Vec<ResourceInfo> {
 }
 
 impl Resources for DocumentResources {
+    /// Nothing is known without reading the disk; `look` does that.
     fn list(&self) -> Vec<ResourceInfo> {
         Vec::new()
     }
@@ -108,9 +111,11 @@ impl Resources for DocumentResources {
             let (caches, watcher, requested) = (self.caches.clone(), self.watcher.clone(), uri.to_owned());
             let content = run_with_progress(context, "documents read", move |progress| {
                 let content = caches.document(&cache, &document, &progress)?.ok_or_else(|| not_found(&requested))?;
+                // With the content that was read: if the cache is replaced before the first poll, that is noticed.
                 watcher.add(&requested, &cache, &document, &content);
                 Ok(content)
             });
+            // A missing cache is a missing resource; the contract's code for it belongs to the tools.
             let absent = |error: Error| if error.kind == Kind::NotFound { not_found(uri) } else { error };
             let content = content.await.map_err(absent)?;
             if content.len() as u64 > self.max_bytes {

@@ -1,13 +1,13 @@
 //! Sources and caches in a temporary directory, for tests.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use mainstay_core::Result;
 use serde_json::Value;
 
-use super::cache_root::CacheRoot;
+use super::cache_root::{CacheRoot, MAX_READERS};
 use super::{BuildReport, Plan, Progress};
 
 pub(crate) const MAX_INDEX_BYTES: u64 = 1 << 30;
@@ -83,5 +83,32 @@ impl CacheFixture {
             }
         }
         files
+    }
+}
+
+impl CacheRoot {
+    /// Relies on metadata at once: tests do not want to wait until the clock of the file system has moved on.
+    pub(crate) fn always_settled(path: PathBuf, max_index_bytes: u64) -> Self {
+        let mut root = Self::new(path, max_index_bytes);
+        root.is_settled = |_| true;
+        root
+    }
+
+    /// Does something while all permits are taken.
+    pub(crate) fn with_all_readers_busy(&self, work: impl FnOnce()) {
+        let _permits = self.readers.try_acquire_many(u32::try_from(MAX_READERS).unwrap()).unwrap();
+        work();
+    }
+
+    pub(crate) fn index_bytes(&self) -> u64 {
+        self.indexes().bytes()
+    }
+
+    /// Whether the next query would be answered from memory.
+    pub(crate) fn has_current_index(&self, name: &str) -> bool {
+        let directory = self.open(name).unwrap();
+        let slot = self.indexes().slot(Path::new(name));
+        let index = slot.try_lock().unwrap().clone();
+        index.is_some_and(|index| index.is_current(&directory))
     }
 }

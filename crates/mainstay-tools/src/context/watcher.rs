@@ -11,6 +11,7 @@ use super::cache_root::CacheRoot;
 use crate::progress::Progress;
 use crate::watch::{ChangeSource, ResourceChange, WatchList};
 
+/// Compares versions in manifests; no document is read.
 #[derive(Debug)]
 pub(crate) struct DocumentWatcher {
     caches: Arc<CacheRoot>,
@@ -18,6 +19,7 @@ pub(crate) struct DocumentWatcher {
     documents: WatchList<Arc<str>, DocumentState>,
 }
 
+/// A document as it was when last seen.
 #[derive(Debug, Clone)]
 struct DocumentState {
     cache: Arc<str>,
@@ -61,6 +63,7 @@ impl DocumentWatcher {
         if manifest.is_some() && documents.iter().all(|(_, state)| state.manifest == manifest) {
             return Vec::new();
         }
+        // One that is not settled could change again unnoticed; it is read again at the next poll.
         let manifest = manifest.filter(Metadata::settled);
         let Some(entries) = self.entries(cache) else { return Vec::new() };
         let current = |state: DocumentState| {
@@ -73,6 +76,7 @@ impl DocumentWatcher {
 
 impl ChangeSource for DocumentWatcher {
     fn changes(&self) -> Vec<ResourceChange> {
+        // Each manifest is read once, however many of its documents are watched.
         let mut by_cache: BTreeMap<Arc<str>, Vec<(Arc<str>, DocumentState)>> = BTreeMap::new();
         for watched in self.documents.snapshot() {
             by_cache.entry(watched.state.cache.clone()).or_default().push((watched.key, watched.state));

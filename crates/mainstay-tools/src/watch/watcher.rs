@@ -72,6 +72,7 @@ impl ResourceWatcher {
     }
 
     fn changes(&self) -> Vec<ResourceChange> {
+        // A copy, so that a source that is slow does not keep a family from adding another.
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let files = self.file_changes().into_iter();
         files.chain(sources.iter().flat_map(|source| source.changes())).collect()
@@ -83,6 +84,7 @@ impl ResourceWatcher {
         self.files.update(current, Option::as_ref)
     }
 
+    /// Through the sandbox, like a read: a path that has become protected counts as deleted.
     fn metadata(&self, path: &str) -> Option<Metadata> {
         let file = self.workspace.find(path).and_then(|path| path.open_file());
         file.ok().map(|file| *file.metadata())

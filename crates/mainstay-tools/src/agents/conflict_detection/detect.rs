@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use mainstay_core::Result;
 use mainstay_store::{ActivityQuery, AgentState, DetectedConflict};
 
-use super::targets::{Operations, Targets};
+use super::targets::{Target, Targets, add_targets};
 use crate::agents::AgentTools;
 
 /// How many activities of each agent are read, the newest ones.
@@ -18,11 +18,11 @@ const MAX_TASK_WORDS: usize = 100;
 
 type Names = BTreeSet<String>;
 
-/// Names of agents by what they work on.
-type AgentsByTarget = BTreeMap<String, Names>;
-
 /// What each agent's unfinished activities work on.
 type TargetsByAgent = BTreeMap<String, Targets>;
+
+/// The other way round: names of agents by what they work on.
+type AgentsByTarget = BTreeMap<String, Names>;
 
 /// All conflicts among these agents, ordered by kind and name.
 pub(crate) async fn find(tools: &AgentTools, agents: &Names, now_ms: i64) -> Result<Vec<DetectedConflict>> {
@@ -48,6 +48,7 @@ async fn unfinished_targets(tools: &AgentTools, agent: &str, since_ms: i64) -> R
     // Texts may have 10,000 characters; a hash of each is enough to tell 5,000 of them apart.
     let (hasher, mut finished) = (RandomState::new(), HashSet::new());
     let (mut targets, mut before) = (Targets::default(), None);
+    // Page by page, until an activity is older than the limit or enough have been read.
     for _ in 0..MAX_ACTIVITIES / PAGE as usize {
         let query = ActivityQuery { agent: Some(agent.to_owned()), before, limit: PAGE, ..ActivityQuery::default() };
         let page = tools.agents().activities(query).await?;
@@ -58,7 +59,7 @@ async fn unfinished_targets(tools: &AgentTools, agent: &str, since_ms: i64) -> R
             } else if !finished.contains(&activity)
                 && let Some(details) = row.details.as_deref().and_then(|json| serde_json::from_str(json).ok())
             {
-                targets.add(&details);
+                add_targets(&mut targets, &details);
             }
         }
         before = page.last().filter(|row| row.at_ms >= since_ms).map(|row| row.id);
@@ -77,18 +78,25 @@ fn words_of_task(state: &AgentState) -> Names {
     words.chain([task.trim().to_owned()]).collect()
 }
 
+/// The agents that work on each target of one sort. `name` gives the name of a target of that sort.
+fn agents_by_target(targets: &TargetsByAgent, name: fn(&Target) -> Option<&String>) -> AgentsByTarget {
+    let mut agents = AgentsByTarget::new();
+    for (agent, targets) in targets {
+        for target in targets.iter().filter_map(name) {
+            agents.entry(target.clone()).or_default().insert(agent.clone());
+        }
+    }
+    agents
+}
+
 /// Two agents work on a component, or one works on it and another owns it (active).
 async fn component_conflicts(
     tools: &AgentTools,
     targets: &TargetsByAgent,
     task_words: &BTreeMap<String, Names>,
 ) -> Result<Vec<DetectedConflict>> {
-    let mut workers = AgentsByTarget::new();
-    for (agent, targets) in targets {
-        for component in &targets.components {
-            workers.entry(component.clone()).or_default().insert(agent.clone());
-        }
-    }
+    let mut workers =
+        agents_by_target(targets, |target| if let Target::Component(name) = target { Some(name) } else { None });
     let names: Names = workers.keys().chain(task_words.values().flatten()).cloned().collect();
     for component in tools.agents().components_named(names.into_iter().collect()).await? {
         let agents = workers.entry(component.name.clone()).or_default();
@@ -98,21 +106,22 @@ async fn component_conflicts(
             agents.insert(component.owner);
         }
     }
-    Ok(workers
-        .into_iter()
-        .filter_map(|(component, agents)| conflict("component", component, "medium", agents))
-        .collect())
+    let conflicts = workers.into_iter().filter_map(|(name, agents)| conflict("component", name, "medium", agents));
+    Ok(conflicts.collect())
 }
 
 /// Two agents work on the same method of a path; a path without a method stands for all methods.
 fn route_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
     let mut paths: BTreeMap<&str, BTreeMap<Option<&str>, Names>> = BTreeMap::new();
     for (agent, targets) in targets {
-        for route in &targets.routes {
-            let methods = paths.entry(&route.path).or_default();
-            methods.entry(route.method.as_deref()).or_default().insert(agent.clone());
+        for target in targets {
+            if let Target::Route { path, method } = target {
+                let methods = paths.entry(path).or_default();
+                methods.entry(method.as_deref()).or_default().insert(agent.clone());
+            }
         }
     }
+    // Agents that named no method conflict with those of every method, but are one conflict if nobody named any.
     let mut found = Vec::new();
     for (path, mut methods) in paths {
         let all_methods = methods.remove(&None).unwrap_or_default();
@@ -127,32 +136,18 @@ fn route_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
     found
 }
 
-/// Which agents change each target, and which remove it.
-fn by_operation<'t>(
-    targets: impl Iterator<Item = (&'t String, &'t BTreeMap<String, Operations>)>,
-) -> (AgentsByTarget, AgentsByTarget) {
-    let (mut changing, mut removing) = (AgentsByTarget::new(), AgentsByTarget::new());
-    for (agent, targets) in targets {
-        for (target, operations) in targets {
-            for (applies, agents) in [(operations.changed, &mut changing), (operations.removed, &mut removing)] {
-                if applies {
-                    agents.entry(target.clone()).or_default().insert(agent.clone());
-                }
-            }
-        }
-    }
-    (changing, removing)
-}
-
 /// Two agents change or remove the same table; critical if one removes what another changes.
 fn table_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
-    let (mut changing, removing) = by_operation(targets.iter().map(|(agent, targets)| (agent, &targets.tables)));
-    let changed: Names = changing.keys().cloned().collect();
+    let mut agents =
+        agents_by_target(targets, |target| if let Target::ChangedTable(name) = target { Some(name) } else { None });
+    let changed: Names = agents.keys().cloned().collect();
+    let removing =
+        agents_by_target(targets, |target| if let Target::RemovedTable(name) = target { Some(name) } else { None });
     let removed: Names = removing.keys().cloned().collect();
-    for (table, agents) in removing {
-        changing.entry(table).or_default().extend(agents);
+    for (table, removing) in removing {
+        agents.entry(table).or_default().extend(removing);
     }
-    let found = changing.into_iter().filter_map(|(table, agents)| {
+    let found = agents.into_iter().filter_map(|(table, agents)| {
         let severity = if changed.contains(&table) && removed.contains(&table) { "critical" } else { "high" };
         conflict("schema", table, severity, agents)
     });
@@ -161,9 +156,13 @@ fn table_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
 
 /// One agent edits a file that another removes, by itself or with a directory above it.
 fn file_conflicts(targets: &TargetsByAgent) -> Vec<DetectedConflict> {
-    let (changing, removing) = by_operation(targets.iter().map(|(agent, targets)| (agent, &targets.files)));
+    let editing =
+        agents_by_target(targets, |target| if let Target::ChangedFile(path) = target { Some(path) } else { None });
+    let removing =
+        agents_by_target(targets, |target| if let Target::RemovedFile(path) = target { Some(path) } else { None });
     let mut found = Vec::new();
-    for (file, editors) in changing {
+    for (file, editors) in editing {
+        // The file itself and every directory above it.
         let paths = file.match_indices('/').map(|(at, _)| &file[..at]).chain([file.as_str()]);
         let removers: Names = paths.filter_map(|path| removing.get(path)).flatten().cloned().collect();
         if !removers.is_empty() {

@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// For filters only; every category is compared in conflict checks.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -15,6 +16,7 @@ pub(crate) enum ActivityCategory {
     Error,
 }
 
+/// `Completed` and `Failed` finish an activity: it is no longer compared in conflict checks.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -25,6 +27,7 @@ pub(crate) enum ActivityStatus {
     Failed,
 }
 
+/// As set by the agent itself. An `Offline` agent does not count as active, and its task conflicts with nothing.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -35,6 +38,7 @@ pub(crate) enum AgentStatus {
     Offline,
 }
 
+/// Only an `Active` component is protected: another agent can register the others.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -44,6 +48,7 @@ pub(crate) enum ComponentStatus {
     Deprecated,
 }
 
+/// For the agent that is asked; lists are not ordered by it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -54,6 +59,7 @@ pub(crate) enum Priority {
     Critical,
 }
 
+/// `Declined` and `Completed` are final.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -64,6 +70,7 @@ pub(crate) enum CollaborationStatus {
     Completed,
 }
 
+/// All but `Open` are final.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

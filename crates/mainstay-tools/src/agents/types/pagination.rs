@@ -56,7 +56,8 @@ impl PageArgs {
         self.rows() + 1
     }
 
-    /// Cuts the page out of the fetched rows; also gives the next cursor if rows are left. A page holds at least one row,
+    /// Cuts the page out of the fetched rows; also gives the next cursor if rows are left. `size` estimates the JSON of a
+    /// row in bytes, `key` is what the next page starts after. A page holds at least one row,
     /// however large that is: otherwise nobody could get past it.
     pub(crate) fn cut<T>(
         &self,

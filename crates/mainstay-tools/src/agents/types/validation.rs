@@ -9,14 +9,7 @@ const MAX_JSON_BYTES: usize = 64 * 1024;
 
 /// A name of an agent, a component or a category: not empty, short, and printable on one line.
 pub(crate) fn name(field: &str, name: String) -> Result<String> {
-    let length = name.chars().count();
-    if name.trim().is_empty() {
-        return Err(Error::field(field, format!("{field} is empty; give a name.")));
-    }
-    if length > MAX_NAME_CHARS {
-        let message = format!("{field} has {length} characters; the maximum for a name is {MAX_NAME_CHARS}.");
-        return Err(Error::field(field, message));
-    }
+    check_length(field, &name, MAX_NAME_CHARS)?;
     if name.chars().any(char::is_control) {
         return Err(Error::field(field, format!("{field} is {name:?}; a name must not have control characters.")));
     }
@@ -25,17 +18,22 @@ pub(crate) fn name(field: &str, name: String) -> Result<String> {
 
 /// Free text. PostgreSQL cannot store a NUL character, so it is rejected on SQLite, too.
 pub(crate) fn text(field: &str, text: String) -> Result<String> {
-    let length = text.chars().count();
-    if text.trim().is_empty() {
-        return Err(Error::field(field, format!("{field} is empty; give some text.")));
-    }
-    if length > MAX_TEXT_CHARS {
-        return Err(Error::field(field, format!("{field} has {length} characters; the maximum is {MAX_TEXT_CHARS}.")));
-    }
+    check_length(field, &text, MAX_TEXT_CHARS)?;
     if text.contains('\0') {
         return Err(Error::field(field, format!("{field} contains a NUL character, which cannot be stored.")));
     }
     Ok(text)
+}
+
+fn check_length(field: &str, value: &str, max_chars: usize) -> Result<()> {
+    if value.trim().is_empty() {
+        return Err(Error::field(field, format!("{field} is empty; give a value.")));
+    }
+    let length = value.chars().count();
+    if length > max_chars {
+        return Err(Error::field(field, format!("{field} has {length} characters; the maximum is {max_chars}.")));
+    }
+    Ok(())
 }
 
 /// An optional text; an empty one counts as left out.

@@ -5,34 +5,37 @@ use mainstay_store::{ChangeOutcome, WriteMode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The result of a change, or a description of the change if the call was a dry run.
+/// The result of a change, or a description of the change if the call was a dry run. The contract has `success` in both;
+/// it is always true, because a failed call is answered with an error.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum WriteReply<T> {
-    Done(T),
-    DryRun(DryRunReply),
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct DryRunReply {
-    success: bool,
-    dry_run: bool,
-    /// What the call would have done.
-    message: String,
+    Done {
+        success: bool,
+        #[serde(flatten)]
+        result: T,
+    },
+    DryRun {
+        success: bool,
+        dry_run: bool,
+        /// What the call would have done.
+        message: String,
+    },
 }
 
 impl<T> WriteReply<T> {
     /// Either way the store has executed the same statements; those of a dry run were rolled back. `would` completes the
     /// sentence "Would …".
-    pub(crate) fn new(dry_run: bool, would: impl FnOnce() -> String, done: T) -> Self {
+    pub(crate) fn new(dry_run: bool, would: impl FnOnce() -> String, result: T) -> Self {
         if dry_run {
-            Self::DryRun(DryRunReply { success: true, dry_run, message: format!("Would {}", would()) })
+            Self::DryRun { success: true, dry_run, message: format!("Would {}", would()) }
         } else {
-            Self::Done(done)
+            Self::Done { success: true, result }
         }
     }
 }
 
+/// A dry run executes the same statements and rolls them back, so it fails where the call itself would.
 pub(crate) fn write_mode(dry_run: bool) -> WriteMode {
     if dry_run { WriteMode::DryRun } else { WriteMode::Commit }
 }

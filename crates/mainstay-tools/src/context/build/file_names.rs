@@ -5,42 +5,31 @@ use std::collections::{HashMap, HashSet};
 const MIN_DIGITS: usize = 12;
 const ALL_DIGITS: usize = 64;
 
-/// The name of each document's file without its extension, for documents sorted by id. The first document that wants a
-/// name gets it; the next one's name has a digit more, and so on. Documents of equal content run out of digits and get a
-/// number.
-pub(crate) fn assign(versions: &[String]) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::with_capacity(versions.len());
-    // Where to go on for each version; starting over would be quadratic for a content that a thousand documents share.
-    let mut tried: HashMap<&str, usize> = HashMap::new();
-    let candidate = |version: &str, nth: usize| -> String {
+/// Gives out names. Documents have to come in the order of their ids: the first one that wants a name gets it, the next
+/// one's name has a digit more, and so on. Documents of equal content run out of digits and get a number.
+#[derive(Debug, Default)]
+pub(crate) struct FileNames {
+    taken: HashSet<String>,
+    /// Where to go on for each version; starting over would be quadratic for a content that a thousand documents share.
+    tried: HashMap<String, usize>,
+}
+
+impl FileNames {
+    /// The name of the next document's file, without its extension.
+    pub(crate) fn assign(&mut self, version: &str) -> String {
         let digits = digits(version);
-        match MIN_DIGITS + nth {
-            length if length <= ALL_DIGITS => digits.get(..length).unwrap_or(digits).to_owned(),
-            longer => format!("{digits}-{}", longer - ALL_DIGITS),
-        }
-    };
-    let names = versions.iter().map(|version| {
-        let next = tried.entry(version.as_str()).or_default();
+        let next = self.tried.entry(version.to_owned()).or_default();
         loop {
-            let name = candidate(version, *next);
+            let name = match MIN_DIGITS + *next {
+                length if length <= ALL_DIGITS => digits.get(..length).unwrap_or(digits).to_owned(),
+                longer => format!("{digits}-{}", longer - ALL_DIGITS),
+            };
             *next += 1;
-            if taken.insert(name.clone()) {
+            if self.taken.insert(name.clone()) {
                 return name;
             }
         }
-    });
-    names.collect()
-}
-
-/// The name that a document has unless another one has it.
-pub(crate) fn preferred(version: &str) -> &str {
-    let digits = digits(version);
-    digits.get(..MIN_DIGITS).unwrap_or(digits)
-}
-
-/// The name of a document whose final name is not known yet. No hash looks like it.
-pub(crate) fn temporary(nth: usize) -> String {
-    format!("temporary-{nth}")
+    }
 }
 
 fn digits(version: &str) -> &str {
@@ -51,6 +40,11 @@ fn digits(version: &str) -> &str {
 mod tests {
     use super::*;
     use crate::context::cache::version_of;
+
+    fn assign(versions: &[String]) -> Vec<String> {
+        let mut names = FileNames::default();
+        versions.iter().map(|version| names.assign(version)).collect()
+    }
 
     #[test]
     fn equal_contents_get_longer_names_in_the_order_of_the_ids() {
@@ -66,9 +60,8 @@ mod tests {
         );
         assert_eq!(names.iter().collect::<HashSet<_>>().len(), 61);
         assert!(
-            names
-                .iter()
-                .all(|name| digits(&one).starts_with(name.split('-').next().unwrap()) || name == preferred(&other))
+            names.iter().all(|name| digits(&one).starts_with(name.split('-').next().unwrap())
+                || *name == digits(&other)[..MIN_DIGITS])
         );
     }
 

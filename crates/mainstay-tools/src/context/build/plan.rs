@@ -1,22 +1,24 @@
 //! AtomicDir a cache: everything is written under a temporary name beside the target, then takes its place in one step
 //! (`mainstay_sandbox::AtomicDir`). A build that fails or dies leaves the old cache as it was.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use mainstay_core::{CacheFailure, Error, Kind, Result};
-use mainstay_sandbox::{AtomicDir, AtomicSubdir, Dir, EntryKind, Workspace};
+use mainstay_sandbox::{AtomicDir, Dir, EntryKind, Workspace};
 use serde::Serialize;
 
-use super::file_names;
+use super::file_names::FileNames;
 use super::sources::{self, Source};
 use crate::context::cache::{
     DOCUMENTS, Entry, INDEX, MANIFEST, MAX_DOCUMENT_BYTES, MAX_MANIFEST_BYTES, Manifest, StoredDocument, version_of,
 };
 use crate::context::parallel;
 use crate::progress::Progress;
+
+/// Documents that are in memory at once, for each thread. More would hardly be faster: a batch takes milliseconds, waiting
+/// for its last document microseconds.
+const BATCH_PER_THREAD: usize = 64;
 
 /// What to build, from what.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +38,7 @@ pub struct BuildReport {
 }
 
 impl Plan<'_> {
+    /// Builds the cache, or leaves everything as it was.
     pub fn build(&self, progress: &Progress) -> Result<BuildReport> {
         let workspace = sources::open(self.sources)?;
         let sources = sources::find(&workspace)?;
@@ -55,9 +58,8 @@ impl Plan<'_> {
         Ok(BuildReport { documents: sources.len(), cache_version: manifest.cache_version })
     }
 
-    /// Writes every document. Names follow from the contents of all documents, which are known only at the end; so
-    /// documents whose name is still in doubt are written under another one and renamed. Most never are: reading every
-    /// source twice instead would double the time of a build.
+    /// Writes every document. The name of a file depends on the documents before it, so they are handled in batches: read
+    /// and hashed in parallel, named in order, written in parallel.
     fn write_documents(
         &self,
         workspace: &Workspace,
@@ -66,72 +68,23 @@ impl Plan<'_> {
         progress: &Progress,
     ) -> Result<Vec<Entry>> {
         let folder = building.create_dir(DOCUMENTS).map_err(|error| self.write_error(&error))?;
-        // Which document was written under each preferred name: the first to come, in no certain order.
-        let written: Mutex<HashMap<String, usize>> = Mutex::default();
-        let versions = parallel::map_documents(sources.len(), progress, |nth| {
-            let content = read(workspace, &sources[nth])?;
-            let version = version_of(content.as_bytes());
-            let name = file_names::preferred(&version).to_owned();
-            let mut names = written.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_first = *names.entry(name.clone()).or_insert(nth) == nth;
-            drop(names);
-            let name = if is_first { name } else { file_names::temporary(nth) };
-            self.write_document(&folder, &name, &sources[nth], &version, content)?;
-            Ok(version)
-        })?;
-        let names = file_names::assign(&versions);
-        let written = written.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.rename_documents(&folder, &versions, &names, &written)?;
-        let entries = sources.iter().zip(versions).zip(names).map(|((source, version), name)| Entry {
-            id: source.id.clone(),
-            version,
-            file: format!("{DOCUMENTS}/{name}.json"),
-        });
-        Ok(entries.collect())
-    }
-
-    fn write_document(
-        &self,
-        folder: &AtomicSubdir,
-        name: &str,
-        source: &Source,
-        version: &str,
-        content: String,
-    ) -> Result<()> {
-        let stored = StoredDocument {
-            id: source.id.as_str().into(),
-            version: version.into(),
-            source: source.path.as_str().into(),
-            content,
-            metadata: serde_json::from_str("{}").map_err(Error::internal)?,
-        };
-        let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
-        if bytes.len() as u64 > MAX_DOCUMENT_BYTES {
-            return Err(too_large(source));
+        let mut names = FileNames::default();
+        let mut entries = Vec::with_capacity(sources.len());
+        for batch in sources.chunks(parallel::threads() * BATCH_PER_THREAD) {
+            let documents =
+                parallel::map_documents(batch.len(), progress, |nth| StoredBytes::read(workspace, &batch[nth]))?;
+            let files: Vec<String> =
+                documents.iter().map(|document| format!("{}.json", names.assign(&document.version))).collect();
+            parallel::map_parts(batch.len(), |nth| {
+                folder.write_file(&files[nth], &documents[nth].bytes).map_err(|error| self.write_error(&error))
+            })?;
+            entries.extend(batch.iter().zip(documents).zip(files).map(|((source, document), file)| Entry {
+                id: source.id.clone(),
+                version: document.version,
+                file: format!("{DOCUMENTS}/{file}"),
+            }));
         }
-        folder.write_file(&file_name(name), &bytes).map_err(|error| self.write_error(&error))
-    }
-
-    /// Gives every document its final name. Those that have another document's name move out of the way first.
-    fn rename_documents(
-        &self,
-        folder: &AtomicSubdir,
-        versions: &[String],
-        names: &[String],
-        written: &HashMap<String, usize>,
-    ) -> Result<()> {
-        let rename = |old: &str, new: &str| {
-            folder.rename(&file_name(old), &file_name(new)).map_err(|error| self.write_error(&error))
-        };
-        let mut temporary: Vec<usize> = Vec::new();
-        for (name, nth) in written.iter().filter(|(name, nth)| names[**nth] != **name) {
-            rename(name, &file_names::temporary(*nth))?;
-            temporary.push(*nth);
-        }
-        let has_temporary_name = |nth: &usize| written.get(file_names::preferred(&versions[*nth])) != Some(nth);
-        temporary.extend((0..versions.len()).filter(has_temporary_name));
-        temporary.sort_unstable();
-        temporary.iter().try_for_each(|nth| rename(&file_names::temporary(*nth), &names[*nth]))
+        Ok(entries)
     }
 
     /// On the command line there is no log to look into, so the message says what the system said.
@@ -169,6 +122,30 @@ fn check_replaceable(directory: &Dir) -> Result<()> {
     if has_manifest { Ok(()) } else { Err(refused(&format!("it has no {MANIFEST}"))) }
 }
 
+/// A document as it is written to its file.
+struct StoredBytes {
+    version: String,
+    bytes: Vec<u8>,
+}
+
+impl StoredBytes {
+    /// The content of a source. Sources may change during a build; one that disappears ends it.
+    fn read(workspace: &Workspace, source: &Source) -> Result<Self> {
+        let content = read(workspace, source)?;
+        let version = version_of(content.as_bytes());
+        let stored = StoredDocument {
+            id: source.id.as_str().into(),
+            version: version.as_str().into(),
+            source: source.path.as_str().into(),
+            content,
+            metadata: serde_json::from_str("{}").map_err(Error::internal)?,
+        };
+        let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
+        // Escaping may have made it too large for a reader.
+        if bytes.len() as u64 > MAX_DOCUMENT_BYTES { Err(too_large(source)) } else { Ok(Self { version, bytes }) }
+    }
+}
+
 fn read(workspace: &Workspace, source: &Source) -> Result<String> {
     let file = workspace.find(&source.path).and_then(|path| path.open_file());
     let bytes = file.and_then(|file| file.read_whole(MAX_DOCUMENT_BYTES));
@@ -192,10 +169,6 @@ fn read(workspace: &Workspace, source: &Source) -> Result<String> {
 fn too_large(source: &Source) -> Error {
     let message = format!("{} is larger than the maximum of {MAX_DOCUMENT_BYTES} bytes for a document.", source.path);
     CacheFailure::Io.error(message)
-}
-
-fn file_name(stem: &str) -> String {
-    format!("{stem}.json")
 }
 
 /// Refuses to write what a reader would refuse to read.

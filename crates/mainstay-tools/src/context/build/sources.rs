@@ -39,6 +39,7 @@ pub(crate) fn find(sources: &Workspace) -> Result<Vec<Source>> {
     }
 }
 
+/// Walks the directories depth first. Links to directories are not followed, so the walk ends.
 fn collect(directory: &Dir, found: &mut Vec<Source>) -> Result<()> {
     let entries = directory.entries().map_err(|error| unreadable(&directory.display(), &error))?;
     for entry in entries {
@@ -58,6 +59,7 @@ fn collect(directory: &Dir, found: &mut Vec<Source>) -> Result<()> {
     Ok(())
 }
 
+/// The extension is compared exactly: the contract ignores `.MD`.
 fn is_document(name: &OsStr) -> bool {
     Path::new(name).extension() == Some(OsStr::new("md"))
 }

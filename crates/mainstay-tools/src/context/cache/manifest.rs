@@ -18,6 +18,7 @@ pub(crate) const INDEX: &str = "index.json";
 /// Everything that can be in the directory of a cache.
 pub(crate) const PARTS: &[&str] = &[DOCUMENTS, MANIFEST, INDEX];
 
+/// The content of `manifest.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Manifest {
     /// The hash over ids and versions of all documents.
@@ -53,6 +54,7 @@ impl Entry {
 }
 
 impl BuildConfig {
+    /// The only one that exists; part of the cache version.
     fn current() -> Self {
         Self { version: "1".into(), hash_algorithm: "sha256".into() }
     }
@@ -112,6 +114,7 @@ pub(crate) fn version_of(content: &[u8]) -> String {
     format!("sha256:{}", hex(&Sha256::digest(content)))
 }
 
+/// The hash over the build configuration and every id and version, as the contract concatenates them.
 fn cache_version(documents: &[Entry]) -> String {
     let mut ordered: Vec<&Entry> = documents.iter().collect();
     ordered.sort_by(|a, b| a.id.cmp(&b.id));

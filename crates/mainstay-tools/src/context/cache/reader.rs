@@ -87,6 +87,7 @@ impl ReadError {
 }
 
 impl Cache {
+    /// Reads the manifest and refuses an inconsistent one.
     pub(crate) fn open(cache: CacheDir<'_>) -> Result<Self> {
         let error = |error: ReadError| error.into_error(cache.name);
         let (manifest, metadata) = cache.manifest().map_err(error)?;
@@ -99,6 +100,7 @@ impl Cache {
         Ok(Self { name: cache.name.to_owned(), documents, manifest: metadata, entries })
     }
 
+    /// Reads and verifies one document.
     pub(crate) fn read(&self, entry: &Entry) -> Result<Document> {
         read_document(&self.documents, entry).map_err(|error| error.into_error(&self.name))
     }
@@ -124,6 +126,7 @@ impl CacheDir<'_> {
         Ok((manifest, metadata))
     }
 
+    /// `index.json` is for other programs: only `verify` reads it.
     pub(crate) fn index(self) -> Result<BTreeMap<String, String>, ReadError> {
         let (bytes, _) = read_file(self.directory, INDEX, INDEX, MAX_MANIFEST_BYTES)?;
         let index = serde_json::from_slice(&bytes);
@@ -136,6 +139,7 @@ impl CacheDir<'_> {
     }
 }
 
+/// Reads a document and checks id and hash against its entry in the manifest.
 pub(crate) fn read_document(documents: &Dir, entry: &Entry) -> Result<Document, ReadError> {
     let defect = |problem: &str| ReadError::from(Defect::new(&entry.file, problem));
     let name = entry.file_name().ok_or_else(|| defect("not a path of a document"))?;
@@ -158,6 +162,7 @@ pub(crate) fn read_document(documents: &Dir, entry: &Entry) -> Result<Document, 
 /// Reads a file of the cache; `path` is what it is called in errors.
 fn read_file(directory: &Dir, name: &str, path: &str, max_bytes: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
     let file = directory.file(OsStr::new(name)).map_err(|error| unreadable(path, "missing, or not a file", &error))?;
+    // Of the opened file, from before it is read: a change meanwhile then differs from it.
     let metadata = *file.metadata();
     match file.read_whole(max_bytes) {
         Ok(Some(bytes)) => Ok((bytes, metadata)),

@@ -67,6 +67,7 @@ impl Verification {
         }
     }
 
+    /// Reads every document in parallel; defects are reported in the order of the manifest.
     fn verify_documents(&mut self, cache: CacheDir<'_>, manifest: &Manifest, progress: &Progress) -> Result<()> {
         progress.expect(manifest.documents.len());
         let Some(documents) = self.check(cache.documents())? else { return Ok(()) };
@@ -75,6 +76,7 @@ impl Verification {
             let entry = &manifest.documents[nth];
             match read_document(&documents, entry) {
                 Ok(document) => Ok((document.metadata.size, document.source_matches_id, None)),
+                // The size of a damaged document counts, too, as far as its file exists.
                 Err(ReadError::Defect(defect)) => Ok((entry.file_name().map_or(0, size), true, Some(defect))),
                 Err(ReadError::Failed(error)) => Err(error),
             }
@@ -95,6 +97,7 @@ impl Verification {
         self.find_unknown_files(&documents, "documents/", |name| known.contains(name))
     }
 
+    /// Reports files that a build would not have written, sorted by name.
     fn find_unknown_files(&mut self, directory: &Dir, path: &str, is_known: impl Fn(&str) -> bool) -> Result<()> {
         let cannot = |error| CacheFailure::Io.because("A directory of the cache cannot be read.", &error);
         let entries = directory.entries().map_err(cannot)?;
@@ -115,6 +118,7 @@ impl Verification {
         self.defects.first().filter(|_| self.manifest.is_none())
     }
 
+    /// What `context_inspect_cache` and `mainstay context inspect` report.
     pub fn inspection(&self) -> Inspection {
         let (cache_version, document_count) = match &self.manifest {
             Some(manifest) => (manifest.cache_version.clone(), manifest.document_count),

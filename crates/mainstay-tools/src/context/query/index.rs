@@ -53,6 +53,7 @@ impl Index {
         let length = count.div_ceil(parallel::threads().min(MAX_SHARDS)).max(1);
         let ranges: Vec<Range<usize>> =
             (0..count).step_by(length).map(|start| start..count.min(start + length)).collect();
+        // Each part stops at its share, so that all of them together cannot exceed the limit while they are read.
         let shard_bytes = max_bytes / ranges.len().max(1) as u64;
         let parts = parallel::map_parts(ranges.len(), |nth| {
             IndexPart::read(&cache, ranges[nth].clone(), shard_bytes, is_settled, progress)
@@ -85,6 +86,7 @@ impl Index {
         self.cache.is_unchanged(directory, &self.metadata)
     }
 
+    /// The answer to a query. Counts from memory; only the selected documents are read.
     pub(crate) fn resolve(&self, query: &Query<'_>, progress: &Progress) -> Result<String> {
         let mut matches = vec![0; self.counts.len()];
         for term in query.terms.distinct() {
@@ -117,6 +119,7 @@ impl IndexPart {
         for (nth, entry) in (0..).zip(&cache.entries[documents.clone()]) {
             progress.check()?;
             let document = cache.read(entry)?;
+            // Then a later change might not show, and the index could not be trusted.
             if !is_settled(&document.metadata) {
                 return Ok(None);
             }

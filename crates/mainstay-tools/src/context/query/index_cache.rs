@@ -14,6 +14,7 @@ pub(crate) type IndexSlot = Arc<tokio::sync::Mutex<Option<Arc<Index>>>>;
 /// The most caches that are remembered, whatever their size: callers choose the names.
 const MAX_SLOTS: usize = 256;
 
+/// An LRU cache by the resolved path of a cache's directory. Few entries, so eviction may search all of them.
 #[derive(Debug, Default)]
 pub(crate) struct IndexCache {
     max_bytes: u64,
@@ -36,6 +37,7 @@ impl IndexCache {
         Self { max_bytes, ..Self::default() }
     }
 
+    /// The slot of a cache, which counts as used now.
     pub(crate) fn slot(&mut self, key: &Path) -> IndexSlot {
         self.clock += 1;
         let slot = self.slots.entry(key.to_owned()).or_default();
@@ -45,6 +47,7 @@ impl IndexCache {
         index
     }
 
+    /// Whether the index of this very cache did not fit: a replaced one has another manifest.
     pub(crate) fn is_too_large(&self, key: &Path, manifest: &Metadata) -> bool {
         self.slots.get(key).is_some_and(|slot| slot.too_large.as_ref() == Some(manifest))
     }

@@ -11,6 +11,7 @@ use crate::context::cache::Cache;
 use crate::context::parallel;
 use crate::progress::Progress;
 
+/// The answer to a query, by reading all documents twice at most: once to count, the selected ones again.
 pub(crate) fn scan(cache: &Cache, query: &Query<'_>, progress: &Progress) -> Result<String> {
     progress.expect(cache.entries.len());
     let terms: HashSet<&str> = query.terms.distinct().into_iter().collect();

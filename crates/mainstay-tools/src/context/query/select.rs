@@ -44,6 +44,7 @@ pub(crate) fn select(counts: &[WordCount], matches: &[u64], budget: u64) -> Vec<
         .filter(|(_, matches)| **matches > 0)
         .map(|(nth, matches)| (score(*matches, counts[nth].words), nth))
         .collect();
+    // Unstable, but total: no two documents compare equal.
     matching.sort_unstable_by(|(a, first), (b, second)| b.total_cmp(a).then(first.cmp(second)));
     let others = matches.iter().enumerate().filter(|(_, matches)| **matches == 0).map(|(nth, _)| nth);
     let mut left = budget;
@@ -84,6 +85,8 @@ impl<'a> Query<'a> {
         Self { text, terms: Terms::of(text), budget, format: Format::Json, max_bytes: u64::MAX }
     }
 }
+
+// The contract's answer; serde writes the members in this order.
 
 #[derive(Serialize)]
 struct AnswerJson<'a> {

@@ -63,6 +63,7 @@ impl ShardBuilder {
         self.words.len() as u64 + self.postings.len() as u64 * Self::WORD_BYTES + self.postings_bytes
     }
 
+    /// The number of a word, which is given to it if it is new. `None` if there are too many.
     fn number(&mut self, word: &str) -> Option<usize> {
         let mut hash = self.hasher.hash_one(word);
         while let Some(number) = self.numbers.get(&hash).map(|number| *number as usize) {
@@ -79,6 +80,7 @@ impl ShardBuilder {
         Some(number)
     }
 
+    /// Where a word stands in `words`.
     fn word_range(&self, number: usize) -> Range<usize> {
         let start = if number == 0 { 0 } else { self.ends[number - 1] as usize };
         start..self.ends[number] as usize
@@ -148,6 +150,7 @@ impl Hasher for IdentityHasher {
 }
 
 impl Shard {
+    /// The numbers of its documents in the cache; postings count from the first of them.
     pub(crate) fn documents(&self) -> Range<usize> {
         self.documents.clone()
     }
@@ -162,6 +165,7 @@ impl Shard {
         (word as usize, postings as usize)
     }
 
+    /// Where the word and its postings begin: at the end of the word before.
     fn start(&self, nth: usize) -> (usize, usize) {
         if nth == 0 { (0, 0) } else { self.end(nth - 1) }
     }
@@ -180,6 +184,7 @@ impl Shard {
         }
     }
 
+    /// Numbers of documents are differences, so they are summed up.
     fn add_postings(&self, nth: usize, matches: &mut [u64]) {
         let mut postings = &self.postings[self.start(nth).1..self.end(nth).1];
         let mut document = 0;
