@@ -62,7 +62,7 @@ impl Server {
         let mut command = Command::new(binary);
         command.current_dir(scratch.path()).args(["--listen", &format!("127.0.0.1:{port}"), "--data-dir"]);
         command.arg(scratch.path().join("data"));
-        // The user's own settings of the server are not for the test.
+        // The user's own server settings must not affect the test.
         command.env("XDG_CONFIG_HOME", scratch.path());
         for (name, _) in std::env::vars_os() {
             if name.to_string_lossy().starts_with("MAINSTAY_") {
@@ -99,7 +99,7 @@ fn healthy(port: u16) -> bool {
     ask().unwrap_or(false)
 }
 
-/// What one run of the suite showed.
+/// The results of one run of the suite.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Outcome {
     announced: usize,
@@ -160,7 +160,7 @@ impl Outcome {
         }
     }
 
-    /// What stands in the way of a pass. Checks that the suite runs without scoring them count here too.
+    /// The failed checks. Those that the suite runs without scoring them count, too.
     fn problem(&self) -> Option<String> {
         if self.announced == 0 || self.scenarios == 0 {
             return Some("no scenario was run".to_owned());

@@ -1,4 +1,4 @@
-//! The documents: what the code's comments promise, and where the pages link to.
+//! The step `docs`: rustdoc with warnings denied, its examples, and the links between the pages.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A PostgreSQL of our own: on a free port of loopback, with fresh data, for one run of the tests.
+//! A temporary PostgreSQL server: on a free loopback port, with fresh data, for one run of the tests.
 
 use std::fs;
 use std::io::Write;
@@ -110,7 +110,7 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         if let Some(mut handle) = self.handle.take() {
-            // A keeper that is already gone has done its work.
+            // If the supervising shell has ended already, it has stopped the server.
             let _ = handle.write_all(b"stop\n");
         }
         let ended = process::wait_ended(&mut self.server, STOP_LIMIT).and_then(|()| Ok(self.keeper.wait()?));
@@ -120,7 +120,7 @@ impl Drop for Postgres {
     }
 }
 
-/// A port that nobody listens on at this moment.
+/// A port that is free at this moment.
 pub(crate) fn free_port() -> Result<u16> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).context("no port of 127.0.0.1 is free")?;
     Ok(listener.local_addr()?.port())

@@ -1,4 +1,4 @@
-//! Running other programs: shown as they run, never without an end.
+//! Running other programs, with their output shown or logged and always with a time limit or to their end.
 
 use std::fs::File;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(crate) fn run_logged(limit: Duration, command: &mut Command, log: &Path) -> 
     Ok(())
 }
 
-/// Runs a command with its output in the file `log`, and says how it ended.
+/// Runs a command with its output in the file `log`, and returns its exit status.
 pub(crate) fn logged(limit: Duration, command: &mut Command, log: &Path) -> Result<ExitStatus> {
     let mut child = start_logged(command, log)?;
     wait(&mut child, limit).with_context(|| format!("{}; the end of {}:\n{}", line(command), log.display(), tail(log)))

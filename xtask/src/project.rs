@@ -1,4 +1,4 @@
-//! Where things are: the workspace's root, its target directory, and what lives under them.
+//! The paths of one checkout: the workspace's root, its target directory, its binaries.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A fresh directory in the system's place for temporary files, gone when its owner is.
+//! A temporary directory that is removed when it is dropped.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,7 +12,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a directory that others may enter, so that a server run as another user reaches its own part of it.
+    /// Creates a directory that other users may enter, so that a server run as another user reaches its own part of it.
     pub(crate) fn new(purpose: &str) -> Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         for _ in 0..1000 {

@@ -104,7 +104,7 @@ fn run_all(mut run: Run, steps: &[&Step], keep_going: bool) -> Vec<(&'static str
     }
     let mut going = ready || keep_going;
     for step in steps {
-        // Without its tools a step has nothing to show.
+        // A step cannot run without its tools.
         let possible = ready || step.tools.is_empty();
         let outcome =
             if going && possible { timed(step.name, step.about, || (step.run)(&run)) } else { Outcome::NotRun };
@@ -192,8 +192,8 @@ fn unit(run: &Run) -> Result<()> {
     process::run(&mut command)
 }
 
-/// The variant for other systems, which has nothing to confine commands with. Its own directory: other flags would
-/// otherwise build everything anew each time.
+/// The build for systems without a sandbox. It has its own target directory: other flags in the same one would rebuild
+/// everything each time.
 fn unsupported(run: &Run) -> Result<()> {
     let mut command = run.project.cargo();
     command.args(["test", "--quiet", "--package", "mainstay-sandbox", "--lib", "--target-dir"]);
@@ -225,7 +225,7 @@ fn e2e(run: &Run) -> Result<()> {
     let mut consent = Command::new(run.tools.python());
     consent.arg("-B").arg(drivers.join("consent_page.py"));
     consent.arg("--mainstay").arg(run.project.debug_binary("mainstay")).arg("--browser").arg(Tools::browser()?);
-    // All are run, so that one failing driver does not hide what the others have to say.
+    // All are run, so that one failing driver does not hide the results of the others.
     let failures: Vec<String> = [&mut python, &mut inspector, &mut consent]
         .into_iter()
         .filter_map(|driver| process::run_within(DRIVER_LIMIT, driver).err())
@@ -239,7 +239,7 @@ fn conformance(run: &Run) -> Result<()> {
     conformance::run(&run.project, &run.tools)
 }
 
-/// Builds the binaries as the unit tests do (the tests are named too: it is they who decide the features of
+/// Builds the binaries as the unit tests do (with the tests: they decide the features of
 /// shared dependencies), so that nothing is compiled a second time.
 fn build_binaries(project: &Project) -> Result<()> {
     process::run(project.cargo().args(["build", "--workspace", "--bins", "--tests"]))

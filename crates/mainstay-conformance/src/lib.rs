@@ -1,22 +1,23 @@
-//! What the official MCP conformance suite expects to find on a server, declared through our own registry, so that
-//! the suite drives our road and not only the SDK's. Test only: no release binary links this crate.
+//! Test only: the tools, resources and prompts that the official MCP conformance suite expects on a server, declared
+//! through our own registry, so that the suite drives our call pipeline and not only the SDK's. No shipped binary links
+//! this crate.
 //!
-//! The names, texts and schemas are the suite's (`@modelcontextprotocol/conformance@0.2.0-alpha.12`); a fixture's
-//! doc says which scenario needs it where the name does not.
+//! Names, texts and schemas are the suite's (`@modelcontextprotocol/conformance@0.2.0-alpha.12`); where the name does not
+//! tell which scenario needs a fixture, its doc does.
 //!
 //! [`probe_family`] is ours: small tools whose effects our end-to-end tests can count.
 
+mod client_requests;
 mod content;
-mod jobs;
-mod notes;
+mod multi_round;
+mod notifications;
 mod probe;
 mod prompts;
-mod questions;
 mod resources;
-mod rounds;
 mod schemas;
+mod tasks;
 #[cfg(test)]
-mod script;
+mod testing;
 
 use mainstay_core::{Effect, Family, Spec};
 
@@ -24,7 +25,7 @@ pub use probe::probe_family;
 
 /// Every fixture of the suite.
 pub fn family() -> Family {
-    let shelf = resources::Shelf::default();
+    let resources = resources::TestResources::default();
     Family::new("conformance")
         .tool(content::SimpleText)
         .tool(content::ImageContent)
@@ -32,37 +33,37 @@ pub fn family() -> Family {
         .tool(content::EmbeddedResource)
         .tool(content::MultipleContentTypes)
         .tool(content::ErrorHandling)
-        .tool(notes::WithLogging)
-        .tool(notes::LoggingTool)
-        .tool(notes::WithProgress)
-        .tool(notes::Reconnection)
-        .tool(notes::TriggerToolChange)
-        .tool(notes::TriggerPromptChange)
-        .tool(resources::TriggerResourceChange(shelf.clone()))
-        .tool(questions::Sampling)
-        .tool(questions::Elicitation)
-        .tool(questions::Defaults)
-        .tool(questions::Enums)
-        .tool(questions::MissingCapability)
-        .tool(questions::StreamingElicitation)
-        .tool(rounds::Elicitation)
-        .tool(rounds::Sampling)
-        .tool(rounds::ListRoots)
-        .tool(rounds::RequestState)
-        .tool(rounds::TamperedState)
-        .tool(rounds::MultipleInputs)
-        .tool(rounds::MultiRound)
-        .tool(rounds::Capabilities)
+        .tool(notifications::WithLogging)
+        .tool(notifications::LoggingTool)
+        .tool(notifications::WithProgress)
+        .tool(notifications::Reconnection)
+        .tool(notifications::TriggerToolChange)
+        .tool(notifications::TriggerPromptChange)
+        .tool(resources::TriggerResourceChange(resources.clone()))
+        .tool(client_requests::Sampling)
+        .tool(client_requests::Elicitation)
+        .tool(client_requests::Defaults)
+        .tool(client_requests::Enums)
+        .tool(client_requests::MissingCapability)
+        .tool(client_requests::StreamingElicitation)
+        .tool(multi_round::Elicitation)
+        .tool(multi_round::Sampling)
+        .tool(multi_round::ListRoots)
+        .tool(multi_round::RequestState)
+        .tool(multi_round::TamperedState)
+        .tool(multi_round::MultipleInputs)
+        .tool(multi_round::MultiRound)
+        .tool(multi_round::Capabilities)
         .tool(schemas::Dialect)
         .tool(schemas::CustomHeader)
-        .tool(jobs::Greet)
-        .tool(jobs::SlowCompute)
-        .tool(jobs::FailingJob)
-        .tool(jobs::ProtocolErrorJob)
-        .tool(jobs::ConfirmDelete)
-        .tool(jobs::MultiInput)
-        .tool(jobs::WithTask)
-        .resources(shelf)
+        .tool(tasks::Greet)
+        .tool(tasks::SlowCompute)
+        .tool(tasks::FailingJob)
+        .tool(tasks::ProtocolErrorJob)
+        .tool(tasks::ConfirmDelete)
+        .tool(tasks::MultiInput)
+        .tool(tasks::WithTask)
+        .resources(resources)
         .prompt(prompts::Simple)
         .prompt(prompts::WithArguments)
         .prompt(prompts::WithEmbeddedResource)

@@ -1,4 +1,4 @@
-//! `mainstay` with the fixtures of the official suite and our probes registered besides its own tools.
+//! `mainstay` with the fixtures of the official suite and our probes registered in addition to its own tools.
 //!
 //! `mainstay-conformance --listen ADDR` serves; every command of `mainstay` works as well.
 
@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     mainstay::main(args.into_iter(), families)
 }
 
-/// Under another name the program is another one, as `mainstay` is.
+/// Started under another name the program behaves as that one, as `mainstay` does.
 fn is_own_name(args: &[OsString]) -> bool {
     args.first().and_then(|name| Path::new(name).file_name()).is_some_and(|name| name == env!("CARGO_BIN_NAME"))
 }

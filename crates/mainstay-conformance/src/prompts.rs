@@ -6,8 +6,8 @@ use mainstay_core::{
     Block, BoxFuture, Context, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Result,
 };
 
+use crate::client_requests::{field, form};
 use crate::content::{PNG, embedded};
-use crate::questions::{field, form};
 
 type Arguments = BTreeMap<String, String>;
 

@@ -1,4 +1,4 @@
-//! The suite's shelf.
+//! The resources that the suite reads and subscribes to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,12 +19,12 @@ const WATCHED: &str = "test://watched-resource";
 const TEMPLATE: &str = "test://template/{id}/data";
 
 #[derive(Clone, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct TestResources {
     /// How often the watched resource has changed.
     revision: Arc<AtomicU64>,
 }
 
-impl Shelf {
+impl TestResources {
     fn find(&self, uri: &str) -> Option<(&'static str, Body)> {
         match uri {
             TEXT => Some(("text/plain", Body::Text("This is the content of the static text resource.".to_owned()))),
@@ -48,7 +48,7 @@ fn variable(uri: &str) -> Option<&str> {
     uri.strip_prefix(head)?.strip_suffix(tail).filter(|id| !id.is_empty() && !id.contains('/'))
 }
 
-impl Resources for Shelf {
+impl Resources for TestResources {
     fn list(&self) -> Vec<ResourceInfo> {
         let entry = |uri: &str, name: &str, description: &str, mime: &str| ResourceInfo {
             uri: uri.to_owned(),
@@ -99,7 +99,7 @@ impl Resources for Shelf {
 }
 
 /// Not of the suite: changes the watched resource, for our own tests of subscriptions.
-pub(crate) struct TriggerResourceChange(pub(crate) Shelf);
+pub(crate) struct TriggerResourceChange(pub(crate) TestResources);
 
 impl Tool for TriggerResourceChange {
     const SPEC: Spec = fixture("trigger_resource_change", "Changes the watched resource and announces it.");
@@ -116,11 +116,11 @@ impl Tool for TriggerResourceChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
     use mainstay_core::Kind;
 
     async fn read(uri: &str) -> Result<Vec<Contents>> {
-        Shelf::default().read(uri, &Context::detached()).await
+        TestResources::default().read(uri, &Context::detached()).await
     }
 
     #[tokio::test]
@@ -141,7 +141,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_change_is_announced_and_can_be_read() {
-        let (shelf, script) = (Shelf::default(), Script::new());
+        let (shelf, script) = (TestResources::default(), ScriptedClient::new());
         TriggerResourceChange(shelf.clone()).call(NoArgs {}, &script.context()).await.unwrap();
         assert_eq!(script.events(), [Event::ResourceUpdated { uri: WATCHED.into(), change: Change::Modified }]);
         let contents = shelf.read(WATCHED, &script.context()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Probes of the call itself: what goes in, who asks, what comes back.
+//! Probes of the call itself: its arguments, its caller, its reply.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::probe;
 use crate::NoArgs;
-use crate::questions::{action, form};
+use crate::client_requests::{action, form};
 
 #[derive(Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Text {
@@ -54,7 +54,7 @@ impl Tool for Whoami {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Told {
+pub(crate) struct AskResult {
     action: &'static str,
     /// What was filled in; nothing if the question was declined
     content: Option<Map<String, Value>>,
@@ -65,29 +65,29 @@ pub(crate) struct Ask;
 impl Tool for Ask {
     const SPEC: Spec = probe("ask", Effect::Reads, "Asks for a word and returns the answer.");
     type Args = NoArgs;
-    type Output = Told;
+    type Output = AskResult;
 
-    async fn call(&self, _args: NoArgs, context: &Context) -> Result<Told> {
+    async fn call(&self, _args: NoArgs, context: &Context) -> Result<AskResult> {
         let answer = context.ask("word", form("Say a word.", "word", "string")).await?;
-        Ok(Told { action: action(&answer), content: answer.value.as_object().cloned() })
+        Ok(AskResult { action: action(&answer), content: answer.value.as_object().cloned() })
     }
 }
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct SayArgs {
-    /// What is said, one piece after the other
+    /// The pieces of output, in order
     pieces: Vec<String>,
     /// How long to wait before each, in milliseconds
     #[serde(default)]
     #[schemars(range(max = 60_000))]
     pause_ms: u64,
-    /// Whether the caller wants to hear the pieces as they are said
+    /// Whether the caller wants the pieces streamed
     #[serde(default)]
     stream: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct SayReport {
     pieces: usize,
     stream: bool,
 }
@@ -95,15 +95,15 @@ pub(crate) struct Said {
 pub(crate) struct Say;
 
 impl Tool for Say {
-    const SPEC: Spec = probe("say", Effect::Reads, "Says something piece by piece, on one stream and the other.");
+    const SPEC: Spec = probe("say", Effect::Reads, "Writes pieces of output to stdout and stderr in turns.");
     type Args = SayArgs;
-    type Output = Said;
+    type Output = SayReport;
 
-    async fn call(&self, args: SayArgs, context: &Context) -> Result<Said> {
+    async fn call(&self, args: SayArgs, context: &Context) -> Result<SayReport> {
         for (text, stream) in args.pieces.iter().zip(["stdout", "stderr"].into_iter().cycle()) {
             tokio::time::sleep(Duration::from_millis(args.pause_ms)).await;
             context.note(Note::Chunk { stream, text: text.clone() }).await;
         }
-        Ok(Said { pieces: args.pieces.len(), stream: args.stream })
+        Ok(SayReport { pieces: args.pieces.len(), stream: args.stream })
     }
 }

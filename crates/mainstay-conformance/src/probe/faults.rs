@@ -1,4 +1,4 @@
-//! Probes of the road's limits: too long, too large, broken.
+//! Probes of the pipeline's limits: calls that take too long, return too much, or panic.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(crate) struct SleepArgs {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Slept {
+pub(crate) struct SleepReport {
     /// How many steps of progress were reported
     steps: u32,
 }
@@ -28,9 +28,9 @@ pub(crate) struct Sleep;
 impl Tool for Sleep {
     const SPEC: Spec = probe("sleep", Effect::Reads, "Sleeps, reports its progress, and wakes up when cancelled.");
     type Args = SleepArgs;
-    type Output = Slept;
+    type Output = SleepReport;
 
-    async fn call(&self, args: SleepArgs, context: &Context) -> Result<Slept> {
+    async fn call(&self, args: SleepArgs, context: &Context) -> Result<SleepReport> {
         const STEPS: u32 = 10;
         let step = Duration::from_millis(args.ms) / STEPS;
         for done in 1..=STEPS {
@@ -42,7 +42,7 @@ impl Tool for Sleep {
             }
             context.progress(f64::from(done), Some(f64::from(STEPS)), None).await;
         }
-        Ok(Slept { steps: STEPS })
+        Ok(SleepReport { steps: STEPS })
     }
 }
 
@@ -80,18 +80,18 @@ impl Tool for Big {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
 
     #[tokio::test(start_paused = true)]
     async fn sleep_reports_every_step() {
-        let script = Script::new();
+        let script = ScriptedClient::new();
         let slept = Sleep.call(SleepArgs { ms: 1000 }, &script.context()).await.unwrap();
         assert_eq!((slept.steps, script.notes().len()), (10, 10));
     }
 
     #[tokio::test(start_paused = true)]
     async fn sleep_wakes_up_when_cancelled() {
-        let context = Script::new().context();
+        let context = ScriptedClient::new().context();
         let cancel = context.cancel.clone();
         let (slept, ()) = tokio::join!(Sleep.call(SleepArgs { ms: 1000 }, &context), async {
             tokio::time::sleep(Duration::from_millis(250)).await;

@@ -1,4 +1,4 @@
-//! Probes with an effect on disk: a test counts lines to see how often a call was carried out.
+//! Probes with an effect on disk: a test counts lines to see how often a call was executed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub(crate) struct AppendArgs {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Written {
+pub(crate) struct AppendReport {
     lines_written: u32,
 }
 
@@ -31,9 +31,9 @@ pub(crate) struct Append(pub(crate) PathBuf);
 impl Tool for Append {
     const SPEC: Spec = probe("append", Effect::Writes, "Appends one line to a file.");
     type Args = AppendArgs;
-    type Output = Written;
+    type Output = AppendReport;
 
-    async fn call(&self, args: AppendArgs, _context: &Context) -> Result<Written> {
+    async fn call(&self, args: AppendArgs, _context: &Context) -> Result<AppendReport> {
         let path = inside(&self.0, &args.file)?;
         if args.line.contains(['\r', '\n']) {
             return Err(Error::invalid("A line has no line ends in it."));
@@ -45,7 +45,7 @@ impl Tool for Append {
             file.sync_all()
         })
         .await?;
-        Ok(Written { lines_written: 1 })
+        Ok(AppendReport { lines_written: 1 })
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct DestroyArgs {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Destroyed {
+pub(crate) struct DestroyReport {
     destroyed: String,
 }
 
@@ -66,16 +66,16 @@ pub(crate) struct Destroy(pub(crate) PathBuf);
 impl Tool for Destroy {
     const SPEC: Spec = probe("destroy", Effect::Destroys, "Deletes a file.");
     type Args = DestroyArgs;
-    type Output = Destroyed;
+    type Output = DestroyReport;
 
-    async fn call(&self, args: DestroyArgs, _context: &Context) -> Result<Destroyed> {
+    async fn call(&self, args: DestroyArgs, _context: &Context) -> Result<DestroyReport> {
         let path = inside(&self.0, &args.file)?;
         blocking(move || fs::remove_file(path)).await?;
-        Ok(Destroyed { destroyed: args.file })
+        Ok(DestroyReport { destroyed: args.file })
     }
 }
 
-/// The schema says it already, but a path is not made on somebody else's word.
+/// The schema checks this already; a path is not built from an argument that only the schema has checked.
 fn inside(dir: &Path, file: &str) -> Result<PathBuf> {
     if !file.is_empty() && file.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return Ok(dir.join(file));
@@ -83,8 +83,8 @@ fn inside(dir: &Path, file: &str) -> Result<PathBuf> {
     Err(Error::invalid(format!("{file:?} is no name for a probe's file: use letters and digits.")))
 }
 
-async fn blocking(deed: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<()> {
-    match tokio::task::spawn_blocking(deed).await.map_err(Error::internal)? {
+async fn blocking(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<()> {
+    match tokio::task::spawn_blocking(work).await.map_err(Error::internal)? {
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(Error::not_found("There is no such file.").with_detail(error))

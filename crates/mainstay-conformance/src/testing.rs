@@ -1,4 +1,4 @@
-//! A client made of a script, for the tests of this crate.
+//! A client that answers from a script, for the tests of this crate.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -9,23 +9,23 @@ use mainstay_core::{
 };
 use serde_json::Value;
 
-/// Answers what it has an answer to; leaves every other question for a second call, as a stateless client does.
+/// Answers the questions it has answers to, and leaves every other one for a second call, as a stateless client does.
 #[derive(Clone, Default)]
-pub(crate) struct Script {
+pub(crate) struct ScriptedClient {
     answers: BTreeMap<String, Value>,
     given: BTreeMap<String, Value>,
     state: Value,
     missing: Vec<&'static str>,
-    heard: Arc<Heard>,
+    received: Arc<Received>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct Received {
     notes: Mutex<Vec<Note>>,
     events: Mutex<Vec<Event>>,
 }
 
-impl Script {
+impl ScriptedClient {
     pub(crate) fn new() -> Self {
         Self::default()
     }
@@ -59,17 +59,17 @@ impl Script {
         let given = self.given.iter().map(|(key, value)| (key.clone(), Answer::accepted(value.clone())));
         call.answers.given = given.collect();
         call.answers.state = self.state.clone();
-        let heard = self.heard.clone();
-        let announce = move |event| heard.events.lock().unwrap().push(event);
+        let received = self.received.clone();
+        let announce = move |event| received.events.lock().unwrap().push(event);
         Context::new(&mut call, Arc::new(SystemClock), Arc::new(announce))
     }
 
     pub(crate) fn notes(&self) -> Vec<Note> {
-        self.heard.notes.lock().unwrap().clone()
+        self.received.notes.lock().unwrap().clone()
     }
 
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.heard.events.lock().unwrap().clone()
+        self.received.events.lock().unwrap().clone()
     }
 
     fn reply(&self, asked: OpenQuestions) -> Result<Vec<Answer>> {
@@ -90,9 +90,9 @@ impl Script {
     }
 }
 
-impl Sink for Script {
+impl Sink for ScriptedClient {
     fn send(&self, note: Note) -> BoxFuture<'_, ()> {
-        self.heard.notes.lock().unwrap().push(note);
+        self.received.notes.lock().unwrap().push(note);
         Box::pin(std::future::ready(()))
     }
 

@@ -1,6 +1,6 @@
-//! Fixtures that ask the client one question, and the words all asking fixtures share.
+//! Fixtures that send one request to the client (elicitation, sampling), and the helpers that build such requests.
 //!
-//! What an answer holds: a form's fields, a sampling result as the client sent it (`role`, `content`, `model`), a
+//! An answer contains a form's fields, a sampling result as the client sent it (`role`, `content`, `model`), or a
 //! roots result as the client sent it (`roots`).
 
 use mainstay_core::{Answer, AnswerAction, Context, Question, Reply, Result, Spec, Tool};
@@ -196,13 +196,13 @@ fn told(answer: &Answer) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
     use mainstay_core::{Kind, Reason};
 
     #[tokio::test]
     async fn sampling_reads_one_block_or_a_list_of_them() {
         for content in [json!({"type": "text", "text": "Hi"}), json!([{"type": "text", "text": "Hi"}])] {
-            let script = Script::new().answers("sampling", json!({"role": "assistant", "content": content}));
+            let script = ScriptedClient::new().answers("sampling", json!({"role": "assistant", "content": content}));
             let reply = Sampling.call(PromptArgs { prompt: "?".into() }, &script.context()).await.unwrap();
             assert_eq!(reply, Reply::text("LLM response: Hi"));
         }
@@ -210,7 +210,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_to_a_client_that_cannot_answer_names_the_capability() {
-        let script = Script::new().without("sampling");
+        let script = ScriptedClient::new().without("sampling");
         let error = MissingCapability.call(NoArgs {}, &script.context()).await.unwrap_err();
         assert_eq!(error.kind, Kind::Unsupported);
         assert_eq!(*error.reason.unwrap(), Reason::MissingCapabilities(vec!["sampling".into()]));

@@ -1,4 +1,4 @@
-//! Fixtures that say something before they reply, to their caller or to everybody who listens.
+//! Fixtures that send notifications before they reply, to their caller or to all subscribers.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use tokio::time::sleep;
 
 use crate::{NoArgs, fixture};
 
-/// Long enough for the suite to see two notes arrive apart.
-const BREATH: Duration = Duration::from_millis(50);
+/// Long enough for the suite to see two notifications arrive separately.
+const PAUSE: Duration = Duration::from_millis(50);
 
 pub(crate) struct WithLogging;
 
@@ -19,9 +19,9 @@ impl Tool for WithLogging {
 
     async fn call(&self, _args: NoArgs, context: &Context) -> Result<Reply> {
         context.log(Level::Info, "Tool execution started").await;
-        sleep(BREATH).await;
+        sleep(PAUSE).await;
         context.log(Level::Info, "Tool processing data").await;
-        sleep(BREATH).await;
+        sleep(PAUSE).await;
         context.log(Level::Info, "Tool execution completed").await;
         Ok(Reply::text("Three log messages were sent."))
     }
@@ -50,9 +50,9 @@ impl Tool for WithProgress {
 
     async fn call(&self, _args: NoArgs, context: &Context) -> Result<Reply> {
         context.progress(0.0, Some(100.0), None).await;
-        sleep(BREATH).await;
+        sleep(PAUSE).await;
         context.progress(50.0, Some(100.0), None).await;
-        sleep(BREATH).await;
+        sleep(PAUSE).await;
         context.progress(100.0, Some(100.0), None).await;
         Ok(Reply::text("Progress was reported three times."))
     }
@@ -67,7 +67,7 @@ impl Tool for Reconnection {
     type Output = Reply;
 
     async fn call(&self, _args: NoArgs, _context: &Context) -> Result<Reply> {
-        sleep(2 * BREATH).await;
+        sleep(2 * PAUSE).await;
         Ok(Reply::text("The stream lasted, or the client came back."))
     }
 }
@@ -101,11 +101,11 @@ impl Tool for TriggerPromptChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
 
     #[tokio::test]
     async fn a_trigger_is_heard_by_everybody() {
-        let script = Script::new();
+        let script = ScriptedClient::new();
         TriggerPromptChange.call(NoArgs {}, &script.context()).await.unwrap();
         assert_eq!(script.events(), [Event::PromptsChanged]);
     }

@@ -1,6 +1,6 @@
 //! Fixtures of the tasks extension (SEP-2663).
 //!
-//! A long job says that it has begun with its first note. A question before that is part of the call itself and is
+//! A long job reports its start with its first notification. A question before that is part of the call itself and is
 //! answered with another call; a question after it belongs to the task, which waits for it.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mainstay_core::{Context, Effect, Error, Kind, Pace, Reply, Result, Spec, Spe
 use serde_json::Value;
 use tokio::time::sleep;
 
-use crate::questions::{field, form};
+use crate::client_requests::{field, form};
 use crate::{NoArgs, fixture};
 
 /// Work that takes longer than any server would keep a caller waiting before it makes a task of the call.
@@ -205,12 +205,12 @@ impl Tool for WithTask {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
     use mainstay_core::Note;
 
     #[tokio::test(start_paused = true)]
     async fn a_cancelled_computation_stops() {
-        let script = Script::new();
+        let script = ScriptedClient::new();
         let context = script.context();
         context.cancel.cancel();
         let args = ComputeArgs { seconds: 3600.0, label: None };
@@ -219,12 +219,12 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_job_that_asks_inside_its_task_has_begun_and_one_that_asks_before_has_not() {
-        let inside = Script::new();
+        let inside = ScriptedClient::new();
         let error = ConfirmDelete.call(DeleteArgs { filename: None }, &inside.context()).await.unwrap_err();
         assert_eq!(error.kind, Kind::InputRequired);
         assert!(matches!(inside.notes().as_slice(), [Note::Progress { .. }]));
 
-        let before = Script::new();
+        let before = ScriptedClient::new();
         let error = WithTask.call(NoArgs {}, &before.context()).await.unwrap_err();
         assert_eq!(error.kind, Kind::InputRequired);
         assert!(before.notes().is_empty());

@@ -1,10 +1,10 @@
-//! Fixtures answered in several rounds (SEP-2322). Each is straight-line code: where the answer is not there yet,
-//! `ask` leaves the call, and the next round runs it again from its start.
+//! Fixtures that are answered in several rounds (SEP-2322). Each is straight-line code: where an answer is missing,
+//! `ask` returns an error that ends the call, and the next round runs it again from its start.
 
 use mainstay_core::{Context, Kind, Question, Reply, Result, Spec, Tool};
 use serde_json::json;
 
-use crate::questions::{field, form, sample, sampled_text};
+use crate::client_requests::{field, form, sample, sampled_text};
 use crate::{NoArgs, fixture};
 
 pub(crate) struct Elicitation;
@@ -142,10 +142,10 @@ impl Tool for Capabilities {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::Script;
+    use crate::testing::ScriptedClient;
 
     /// The keys a call left open.
-    async fn open<T: Tool<Args = NoArgs>>(tool: T, script: Script) -> Vec<String> {
+    async fn open<T: Tool<Args = NoArgs>>(tool: T, script: ScriptedClient) -> Vec<String> {
         let Err(mut error) = tool.call(NoArgs {}, &script.context()).await else { return Vec::new() };
         assert_eq!(error.kind, Kind::InputRequired, "{error}");
         error.take_questions().unwrap().questions.into_iter().map(|(key, _)| key).collect()
@@ -154,27 +154,27 @@ mod tests {
     #[tokio::test]
     async fn each_round_asks_the_next_question() {
         let name = json!({"name": "Alice"});
-        assert_eq!(open(MultiRound, Script::new()).await, ["step1"]);
-        assert_eq!(open(MultiRound, Script::new().given("step1", name.clone())).await, ["step2"]);
-        let both = Script::new().given("step1", name).given("step2", json!({"color": "blue"}));
+        assert_eq!(open(MultiRound, ScriptedClient::new()).await, ["step1"]);
+        assert_eq!(open(MultiRound, ScriptedClient::new().given("step1", name.clone())).await, ["step2"]);
+        let both = ScriptedClient::new().given("step1", name).given("step2", json!({"color": "blue"}));
         assert!(open(MultiRound, both).await.is_empty());
     }
 
     #[tokio::test]
     async fn only_missing_answers_are_asked_for_again() {
-        let script = Script::new().given("greeting", json!({"content": {"type": "text", "text": "Hello"}}));
+        let script = ScriptedClient::new().given("greeting", json!({"content": {"type": "text", "text": "Hello"}}));
         assert_eq!(open(MultipleInputs, script).await, ["user_name", "client_roots"]);
     }
 
     #[tokio::test]
     async fn a_client_is_asked_only_what_it_can_answer() {
-        let sampler = Script::new().without("elicitation").without("roots");
+        let sampler = ScriptedClient::new().without("elicitation").without("roots");
         assert_eq!(open(Capabilities, sampler).await, ["greeting"]);
     }
 
     #[tokio::test]
     async fn the_state_comes_back_with_the_answer() {
-        let script = Script::new().given("confirm", json!({"ok": true})).state(json!({"stage": "confirm"}));
+        let script = ScriptedClient::new().given("confirm", json!({"ok": true})).state(json!({"stage": "confirm"}));
         let reply = RequestState.call(NoArgs {}, &script.context()).await.unwrap();
         assert_eq!(reply, Reply::text("Confirmed: state-ok"));
     }
