@@ -60,8 +60,8 @@ fn output_is_shown_while_a_call_runs_and_a_key_is_passed_on() {
     let (data, own) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let server = Server::start(data.path(), &[]);
     let url = format!("http://{}/rpc", server.address);
-    let send = ["call", "--url", &url, "probe/say", r#"{"pieces": ["one ", "two\n"], "stream": true}"#];
-    let (code, out, error) = client(own.path(), &send, None);
+    let say = ["call", "--url", &url, "probe/say", r#"{"pieces": ["one ", "two\n"], "stream": true}"#];
+    let (code, out, error) = client(own.path(), &say, None);
     assert_eq!((code, error.contains("one two\n")), (0, true), "{error}");
     assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["pieces"], 2);
     let append = ["call", "--url", &url, "--idempotency-key", "k", "probe_append", "file=a", "line=x"];
@@ -146,8 +146,8 @@ fn the_token_is_sent_to_the_server_and_never_logged() {
         if is_greeting(request) {
             return Some(method_not_found());
         }
-        let reported = request.to_ascii_lowercase().contains("authorization: bearer canary-token");
-        let tools = if reported { r#"[{"name":"reported"}]"# } else { "[]" };
+        let authorized = request.to_ascii_lowercase().contains("authorization: bearer canary-token");
+        let tools = if authorized { r#"[{"name":"told"}]"# } else { "[]" };
         let id = request_id(request);
         Some(http("200 OK", &format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":{tools}}}}}"#)))
     });

@@ -83,7 +83,7 @@ fn every_number_and_string_id_is_returned_as_written() {
         }
     }
     let mut stdio = StdioServer::speaking("mira");
-    stdio.write(br#"{"jsonrpc":"2.0","id":1.50,"method":"probe/send","params":{"pieces":["a"],"stream":true}}"#);
+    stdio.write(br#"{"jsonrpc":"2.0","id":1.50,"method":"probe/say","params":{"pieces":["a"],"stream":true}}"#);
     for _ in 0..2 {
         let line = stdio.read_text().unwrap();
         assert!(line.contains("\"id\":1.50,"), "{line}");
@@ -147,5 +147,5 @@ fn audit_head_of_the_largest_number_is_not_found() {
     let head = format!("{}:{}", i64::MAX, "0".repeat(64));
     let (code, out, error) = run(data.path(), &["audit", "verify", "--head", &head]);
     assert_eq!(code, 1, "{error}");
-    assert!(out.contains(&format!("row {} is not the one", i64::MAX)), "{out}{error}");
+    assert!(out.contains(&format!("row {} does not match --head", i64::MAX)), "{out}{error}");
 }
