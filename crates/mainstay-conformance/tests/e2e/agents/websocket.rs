@@ -190,7 +190,7 @@ fn a_token_is_required_and_the_connection_ends_when_it_expires() {
     assert_eq!(Subscriber::at(&server, &query, &[]).err(), Some(401), "a token in the URL");
     assert_eq!(Subscriber::at(&server, "/ws", &[("Sec-WebSocket-Protocol", "bearer, nonsense")]).err(), Some(401));
     let writer = format!("Bearer {}", token(&json!({"scope": "write"})));
-    let refused = crate::access::routes::request_route(
+    let rejected = crate::access::routes::request_route(
         &server,
         "/ws",
         &[("Host", &server.address.to_string()), ("Authorization", &writer)],

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::access::oauth::{Client, local_auth};
 use crate::access::routes::{Issuer, request_route, with_auth};
-use crate::consent::approval::{decide, destroy, doomed, get, with_config};
+use crate::consent::approval::{create_file, decide, destroy, get, with_config};
 use crate::consent::page::{BROWSER, submit};
 use crate::testing::program::{Http, Reply, Server, run};
 
