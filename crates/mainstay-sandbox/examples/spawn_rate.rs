@@ -1,7 +1,7 @@
-//! How long a sandboxed `true` takes, beside one that is not: `cargo run --release -p mainstay-sandbox --example
-//! spawn_rate`.
+//! Measures how long a sandboxed `true` takes, compared with a plain one: `cargo run --release -p mainstay-sandbox
+//! --example spawn_rate`.
 
-#![expect(clippy::print_stdout, reason = "it is for people to read")]
+#![expect(clippy::print_stdout, reason = "the result is printed")]
 #![expect(clippy::disallowed_methods, reason = "the unsandboxed side starts its process itself")]
 
 use std::time::{Duration, Instant};

@@ -1,10 +1,10 @@
-//! The attacker's side.
+//! The attacking process.
 
 use std::path::PathBuf;
 
 use crate::{attacks, exhaustion, kernel, network, survivors};
 
-/// What came of an attack: how it got out, or what held it.
+/// The result of an attack: `Ok` with what it achieved, `Err` with what stopped it.
 pub(crate) type Verdict = Result<String, String>;
 
 pub(crate) type Attack = fn(&Target) -> Verdict;
@@ -13,7 +13,7 @@ pub(crate) type Attack = fn(&Target) -> Verdict;
 pub(crate) struct Target {
     /// A directory outside, with `secret.txt` in it.
     pub(crate) outside: PathBuf,
-    /// A root that may only be read.
+    /// A read-only root.
     pub(crate) read_only: PathBuf,
     pub(crate) server: i32,
     pub(crate) port: u16,
@@ -30,12 +30,12 @@ pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
-/// A call of the kernel that must fail.
+/// A system call that must fail.
 pub(crate) fn must_fail(returned: i64, what: &str) -> Verdict {
     if returned == -1 { Err(std::io::Error::last_os_error().to_string()) } else { Ok(what.to_owned()) }
 }
 
-/// A call that must be refused by the filter itself, not by something that may be otherwise elsewhere.
+/// A call that the filter itself must refuse, not something that may differ on another machine.
 pub(crate) fn must_be_refused(returned: i64, what: &str) -> Verdict {
     match errno() {
         _ if returned != -1 => Ok(what.to_owned()),

@@ -26,7 +26,7 @@ fn c(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).unwrap()
 }
 
-/// The first that gets out.
+/// The first attack that succeeds, or the last refusal.
 pub(crate) fn any(verdicts: impl IntoIterator<Item = Verdict>) -> Verdict {
     let mut held = Vec::new();
     for verdict in verdicts {

@@ -1,4 +1,4 @@
-//! Every attack at every level, and what each level cannot hold.
+//! Every attack at every level of confinement, and what each level does not cover.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ const NEEDS_MOUNTS: &[&str] = &[
     "open_up_outside",
 ];
 
-/// What an attacker who is not confined gets away with: these attacks are real.
+/// Attacks that succeed without confinement, which shows that they are real.
 const REAL: &[&str] = &[
     "read_outside",
     "list_outside",
@@ -70,7 +70,7 @@ async fn assault(level: Level, skip: &[&str]) {
         if fixture.escapes(name).await {
             escaped.push(name);
         }
-        fixture.assert_whole(name);
+        fixture.assert_untouched(name);
     }
     assert!(escaped.is_empty(), "{escaped:?} escaped");
 }
@@ -107,7 +107,7 @@ async fn a_workspace_beneath_tmp_is_there_and_the_rest_of_tmp_is_not() {
     let fixture = Fixture::with(Level::Namespaces, "/tmp", |_| {});
     assert!(!fixture.escapes("tmp_of_the_machine").await && !fixture.escapes("read_outside").await);
     assert!(!fixture.escapes("protected_file").await);
-    fixture.assert_whole("all of them");
+    fixture.assert_untouched("all of them");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -291,6 +291,6 @@ async fn a_loopback_of_their_own_reaches_nobody_else() {
     for name in ["tcp", "udp", "unix_path", "unix_datagram", "packet", "vsock", "raw"] {
         let escaped = fixture.escapes(name).await;
         assert!(!escaped || name == "udp", "{name}");
-        fixture.assert_whole(name);
+        fixture.assert_untouched(name);
     }
 }

@@ -1,4 +1,4 @@
-//! Attempts to use up the machine.
+//! Attempts to exhaust the machine's resources.
 
 use std::io::Write as _;
 
@@ -21,7 +21,7 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
     }),
 ];
 
-/// Children that wait, until there can be no more.
+/// Starts waiting children until no more can be started.
 fn fork_bomb() -> Verdict {
     for made in 0..20_000 {
         match unsafe { libc::fork() } {

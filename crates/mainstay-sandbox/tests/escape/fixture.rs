@@ -1,4 +1,4 @@
-//! What is attacked: a workspace with secrets in it and around it, and peers who would notice a visitor.
+//! What is attacked: a workspace with secrets in it and around it, and servers that would notice a connection.
 
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
@@ -28,7 +28,7 @@ pub(crate) struct Fixture {
     pub(crate) peers: Peers,
 }
 
-/// Everybody who could be reached.
+/// Servers and shared memory on the machine, which a command must not be able to use.
 pub(crate) struct Peers {
     tcp: TcpListener,
     udp: UdpSocket,
@@ -37,8 +37,8 @@ pub(crate) struct Peers {
     memory: Memory,
 }
 
-/// Memory that every program of this user can attach, if it knows the number. It is gone with this process, however
-/// that ends.
+/// System V shared memory, which every program of this user can attach by number. The kernel removes it with this
+/// process, however that ends.
 struct Memory(i32);
 
 impl Memory {
@@ -69,8 +69,8 @@ impl Peers {
         self.tcp.local_addr().unwrap().port()
     }
 
-    /// Whether anybody came.
-    pub(crate) fn visited(&self) -> bool {
+    /// Whether anything connected.
+    pub(crate) fn was_contacted(&self) -> bool {
         self.tcp.accept().is_ok()
             || self.udp.recv_from(&mut [0; 8]).is_ok()
             || self.path.accept().is_ok()
@@ -85,7 +85,7 @@ impl Fixture {
 
     pub(crate) fn with(level: Level, parent: &str, change: impl FnOnce(&mut ExecSettings)) -> Self {
         let base = tempfile::Builder::new().prefix("escape-").tempdir_in(parent).unwrap();
-        furnish(base.path());
+        populate(base.path());
         let files = FilesSettings {
             roots: vec![RootSettings { path: base.path().join("read_only"), read_only: true }],
             ..FilesSettings::default()
@@ -144,7 +144,7 @@ impl Fixture {
         self.sandbox.run(&self.attack(name), None, Duration::from_mins(1), None).await
     }
 
-    /// What the attacker says came of it.
+    /// Whether the attacker reports success.
     pub(crate) async fn escapes(&self, name: &str) -> bool {
         let finished = self.run(name).await.unwrap();
         let said = |word: &str| finished.stdout.text.contains(word);
@@ -152,8 +152,8 @@ impl Fixture {
         said("ESCAPED ")
     }
 
-    /// Nothing outside was touched.
-    pub(crate) fn assert_whole(&self, after: &str) {
+    /// Asserts that nothing outside was touched.
+    pub(crate) fn assert_untouched(&self, after: &str) {
         let outside = self.outside();
         assert_eq!(std::fs::read_to_string(outside.join("secret.txt")).unwrap(), SECRET, "after {after}");
         assert!(!outside.join("dropped").exists(), "after {after}");
@@ -165,11 +165,11 @@ impl Fixture {
         assert!(!self.base.path().join("read_only/dropped").exists(), "after {after}");
         assert!(!Path::new("/etc/mainstay-escape").exists() && !Path::new("/usr/mainstay-escape").exists());
         assert_eq!(std::fs::read_to_string(self.workspace().join(".env")).unwrap(), SECRET, "after {after}");
-        assert!(!self.peers.visited(), "a peer was visited by {after}");
+        assert!(!self.peers.was_contacted(), "a peer was contacted by {after}");
     }
 }
 
-fn furnish(base: &Path) {
+fn populate(base: &Path) {
     let at = |name: &str| base.join(name);
     for directory in ["workspace/.git", "workspace/deep/er", "outside", "read_only"] {
         std::fs::create_dir_all(at(directory)).unwrap();

@@ -142,14 +142,14 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
 
 static NOTHING: [u64; 8] = [0; 8];
 
-/// Only looked at, so that nothing happens to the machine if it works.
+/// Only reads the limits, so that nothing happens to the machine if it works.
 fn limits(process: i32) -> Verdict {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     let looked = unsafe { libc::prlimit(process, libc::RLIMIT_NOFILE, null(), &raw mut limit) };
     must_be_refused(looked.into(), "another process's limits")
 }
 
-/// The same calls by the numbers of another interface of the same processor.
+/// The same calls by the numbers of the x32 interface.
 fn other_numbers(_target: &crate::attacker::Target) -> Verdict {
     must_be_refused(unsafe { libc::syscall(0x4000_0000 + 39) }, "x32")
 }

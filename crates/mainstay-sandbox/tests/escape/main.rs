@@ -1,5 +1,5 @@
 //! Attacks from inside a command. The attacker is this very program, started in the sandbox with the name of an attack;
-//! it says `ESCAPED` or `HELD`, and what it tried is looked at from outside as well.
+//! it prints `ESCAPED` or `HELD`, and the result is checked from outside as well.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 #![expect(clippy::disallowed_methods, reason = "a server that is killed has to be a process of its own")]

@@ -1,4 +1,4 @@
-//! Attacks by way of the network.
+//! Attacks through the network.
 
 use std::net::{TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt as _;
@@ -14,7 +14,7 @@ fn done<T>(result: std::io::Result<T>) -> Verdict {
     result.map(|_| "it got through".to_owned()).map_err(|error| error.to_string())
 }
 
-/// The name of a socket that has no path.
+/// The name of an abstract socket.
 pub(crate) fn abstract_name(port: u16) -> SocketAddr {
     SocketAddr::from_abstract_name(format!("mainstay-escape-{port}")).unwrap()
 }

@@ -1,4 +1,4 @@
-//! Attempts to live on after the call. Each leaves somebody behind who writes into `heartbeat` for as long as it lives.
+//! Attempts to outlive the call. Each leaves a process behind that writes into `heartbeat` for as long as it lives.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
         std::thread::sleep(Duration::from_hours(1));
         left
     }),
-    // Somebody who cannot open anything cannot look for those left behind.
+    // A supervisor that cannot open files cannot search for leftover processes.
     ("watcher_without_handles", |_| {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         unsafe { libc::prlimit(libc::getppid(), libc::RLIMIT_NOFILE, &raw const none, std::ptr::null_mut()) };
@@ -45,7 +45,7 @@ fn leave_behind(forks: u32) -> Verdict {
         }
         heartbeat();
     }
-    // The first beat shows that it lives.
+    // The first write shows that it is running.
     while std::fs::metadata("heartbeat").is_ok_and(|metadata| metadata.len() == 0) {
         std::thread::sleep(Duration::from_millis(1));
     }

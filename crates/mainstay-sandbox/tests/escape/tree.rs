@@ -1,4 +1,4 @@
-//! What becomes of processes, and of the machine.
+//! The end of processes, and the limits of resources.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -9,27 +9,27 @@ use mainstay_sandbox::exec::ExecSettings;
 use crate::fixture::{Fixture, Level};
 
 const LEVELS: [Level; 2] = [Level::Namespaces, Level::Landlock];
-/// What a command leaves behind is swept up even where nothing confines it.
+/// Leftover processes of a command are ended even where nothing confines it.
 const EVERYWHERE: [Level; 3] = [Level::Namespaces, Level::Landlock, Level::Off];
 
-/// Whether somebody still writes.
-async fn beats(workspace: &Path) -> bool {
+/// Whether a process still writes.
+async fn is_writing(workspace: &Path) -> bool {
     let size = || std::fs::metadata(workspace.join("heartbeat")).unwrap().len();
     let before = size();
     tokio::time::sleep(Duration::from_millis(200)).await;
     size() != before
 }
 
-async fn first_beat(workspace: &Path) {
+async fn first_write(workspace: &Path) {
     while std::fs::metadata(workspace.join("heartbeat")).unwrap().len() == 0 {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
-/// Waits for silence, which must come.
-async fn falls_silent(workspace: &Path) -> bool {
+/// Waits until no process writes any more; false if that takes too long.
+async fn stops_writing(workspace: &Path) -> bool {
     for _ in 0..50 {
-        if !beats(workspace).await {
+        if !is_writing(workspace).await {
             return true;
         }
     }
@@ -40,14 +40,14 @@ async fn falls_silent(workspace: &Path) -> bool {
 async fn nothing_survives_the_call() {
     for level in EVERYWHERE {
         for name in ["new_session", "double_fork", "deaf_daemon", "watcher_without_handles"] {
-            // Unconfined it can do to the one that watches over it whatever the server's user can.
+            // Unconfined, a command may do to its supervisor whatever the server's user may.
             if level == Level::Off && name == "watcher_without_handles" {
                 continue;
             }
             let fixture = Fixture::new(level);
             let finished = fixture.run(name).await.unwrap();
             assert!(finished.stdout.text.contains("HELD"), "{finished:?}");
-            assert!(!beats(&fixture.workspace()).await, "{name} {level:?}");
+            assert!(!is_writing(&fixture.workspace()).await, "{name} {level:?}");
         }
     }
 }
@@ -60,7 +60,7 @@ async fn nothing_survives_the_deadline() {
             let finished =
                 fixture.sandbox.run(&fixture.attack(name), None, Duration::from_secs(2), None).await.unwrap();
             assert!(finished.timed_out, "{name}");
-            assert!(!beats(&fixture.workspace()).await, "{name} {level:?}");
+            assert!(!is_writing(&fixture.workspace()).await, "{name} {level:?}");
         }
     }
 }
@@ -73,9 +73,9 @@ async fn nothing_survives_a_cancelled_call() {
         let workspace = fixture.workspace();
         tokio::select! {
             ended = fixture.sandbox.run(&command, None, Duration::from_mins(1), None) => panic!("{ended:?}"),
-            () = first_beat(&workspace) => {}
+            () = first_write(&workspace) => {}
         }
-        assert!(falls_silent(&workspace).await, "{level:?}");
+        assert!(stops_writing(&workspace).await, "{level:?}");
     }
 }
 
@@ -102,10 +102,10 @@ async fn nothing_survives_a_killed_server() {
         let lines = std::io::BufReader::new(server.stdout.take().unwrap()).lines();
         let workspace = lines.map_while(Result::ok).find_map(|line| line.split("WORKSPACE ").nth(1).map(str::to_owned));
         let workspace = Path::new(workspace.as_deref().unwrap());
-        first_beat(workspace).await;
+        first_write(workspace).await;
         server.kill().unwrap();
         server.wait().unwrap();
-        assert!(falls_silent(workspace).await, "{level}");
+        assert!(stops_writing(workspace).await, "{level}");
         std::fs::remove_dir_all(workspace.parent().unwrap()).unwrap();
     }
 }

@@ -1,4 +1,4 @@
-//! Changes that are made whole or not at all.
+//! Changes that are applied completely or not at all.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -149,7 +149,7 @@ fn a_tree_goes_whole_however_deep_and_links_in_it_are_not_followed() {
     fixture.link(&fixture.outside, "deep/out");
     fixture.workspace.commit(vec![remove(&fixture, "deep")]).unwrap();
     assert_eq!(names(&fixture), ["src", "src/main.rs"]);
-    fixture.unharmed();
+    fixture.assert_outside_untouched();
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! kill -9 in the middle of changes: what is there afterwards is the old or the new, whole.
+//! `kill -9` during changes: afterwards there is the complete old state or the complete new one.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::MetadataExt as _;
@@ -33,7 +33,7 @@ fn put(workspace: &Workspace, path: &str, text: String) -> Step {
     Step::Put { target, content: Content::Bytes(text.into()), expect: Expect::Anything, mode: None }
 }
 
-/// Not a test of its own: what the other one starts and kills.
+/// Not a test of its own: the process that the other test starts and kills.
 #[test]
 fn writer() {
     let Some(base) = std::env::var_os(WRITER) else { return };
@@ -81,7 +81,7 @@ fn copier() {
     }
 }
 
-/// Starts one of the above and kills it at some point after it has begun, a different one every time.
+/// Starts one of the above and kills it some time after it has begun, at another point every time.
 fn kill(name: &str, base: &Path, round: usize) {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
@@ -158,8 +158,8 @@ fn name(name: &str) -> serde_json::Value {
     json!({ "Unix": name.as_bytes() })
 }
 
-/// What a record says of one step in the workspace.
-fn trace(base: &Path, act: &str, target: &str, backup: &str) -> serde_json::Value {
+/// A journal record of one step in the workspace.
+fn record(base: &Path, act: &str, target: &str, backup: &str) -> serde_json::Value {
     json!({
         "act": act,
         "at": {"root": base.join("ws"), "names": []},
@@ -184,11 +184,11 @@ fn a_copy_that_was_moved_back_because_its_change_was_cut_off_is_cleared_away() {
         let (staged, copy) = (format!(".mainstay-{number:032}.old"), format!("copy{number}"));
         std::fs::create_dir_all(base.join("ws").join(&copy).join("deep")).unwrap();
         let metadata = std::fs::metadata(base.join("ws").join(&copy)).unwrap();
-        let mut moved = trace(&base, "Move", &staged, ".mainstay-x.old");
+        let mut moved = record(&base, "Move", &staged, ".mainstay-x.old");
         moved["to"] = json!([moved["at"], name(&copy)]);
         moved["new"] = json!({"device": metadata.dev(), "inode": metadata.ino()});
         std::fs::write(base.join(format!("journal/{number}.begun")), json!([moved]).to_string()).unwrap();
-        let leftover = json!([trace(&base, "Remove", &staged, &staged)]);
+        let leftover = json!([record(&base, "Remove", &staged, &staged)]);
         std::fs::write(base.join(format!("journal/{number}.done")), leftover.to_string()).unwrap();
     }
     open(&base);
@@ -207,7 +207,7 @@ fn a_record_that_no_server_made_is_not_obeyed() {
     let made_up = [("x", "../victim"), ("../victim", old.as_str()), (".git", old.as_str())];
     for (number, (target, backup)) in made_up.into_iter().enumerate() {
         for end in ["done", "begun"] {
-            let record = trace(&base, "Remove", target, backup);
+            let record = record(&base, "Remove", target, backup);
             std::fs::write(base.join(format!("journal/{number}.{end}")), json!([record]).to_string()).unwrap();
         }
     }

@@ -1,4 +1,4 @@
-//! The door to paths, tried with everything that should not get through, and with what must.
+//! Access to user files: what must be rejected, and what must work.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 #![expect(clippy::disallowed_methods, reason = "the test kills a writer, so it starts one")]
 
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use mainstay_core::{Error, Kind};
 use mainstay_sandbox::{Content, Expect, FilesSettings, Step, StepResult, Workspace};
 
-/// A workspace with something beside it that must never be reached.
+/// A workspace, and next to it a directory that must never be accessed.
 struct Fixture {
     _directory: tempfile::TempDir,
     inside: PathBuf,
@@ -58,8 +58,8 @@ impl Fixture {
         std::os::unix::fs::symlink(target, self.inside.join(name)).unwrap();
     }
 
-    /// Whatever was tried, this holds.
-    fn unharmed(&self) {
+    /// Asserts that nothing outside the workspace was read or changed.
+    fn assert_outside_untouched(&self) {
         assert_eq!(std::fs::read_to_string(self.outside.join("secret")).unwrap(), SECRET);
         assert_eq!(std::fs::read_dir(&self.outside).unwrap().count(), 1, "something was written outside");
     }

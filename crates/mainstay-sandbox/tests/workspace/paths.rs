@@ -1,4 +1,4 @@
-//! Paths that try to lead elsewhere.
+//! Paths that try to leave the workspace.
 
 use mainstay_core::Kind;
 use mainstay_sandbox::{EntryKind, FilesSettings, HardLinks};
@@ -52,7 +52,7 @@ fn no_text_leads_outside() {
     for path in ["", "\0", "src/main.rs\0.txt", &"a/".repeat(3000)] {
         assert_eq!(kind(fixture.read(path)), Kind::Invalid, "{path:?}");
     }
-    fixture.unharmed();
+    fixture.assert_outside_untouched();
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn no_link_leads_outside() {
         let path_in_root = fixture.workspace.find(path).unwrap();
         assert_eq!(kind(path_in_root.open_dir()), Kind::Invalid, "{path}");
     }
-    fixture.unharmed();
+    fixture.assert_outside_untouched();
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn a_change_never_goes_through_a_hard_link() {
     std::fs::hard_link(fixture.outside.join("secret"), fixture.inside.join("linked")).unwrap();
     fixture.put("linked", "mine").unwrap();
     assert_eq!(fixture.read("linked").unwrap(), "mine");
-    fixture.unharmed();
+    fixture.assert_outside_untouched();
 }
 
 #[test]
@@ -200,5 +200,5 @@ fn the_root_stays_the_root_when_its_name_is_given_to_something_else() {
     assert_eq!(fixture.read("src/main.rs").unwrap(), "fn main() {}\n");
     fixture.put("new", "x").unwrap();
     assert!(away.join("new").exists());
-    fixture.unharmed();
+    fixture.assert_outside_untouched();
 }

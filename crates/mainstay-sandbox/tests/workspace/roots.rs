@@ -1,4 +1,4 @@
-//! Several roots, and what must not be changed.
+//! Several roots, read-only roots and the server's own directory.
 
 use mainstay_core::Kind;
 use mainstay_sandbox::{EntryKind, Expect, FilesSettings, RootSettings, Step, Workspace};

@@ -1,8 +1,8 @@
 //! Which files a command may open, as Landlock rules.
 //!
 //! The `landlock` crate creates the ruleset and adds the rules, in the server and before the fork. A command's process
-//! adds the rules about its own mounts, which do not exist earlier, and enforces the ruleset. Those two system calls
-//! are ours, because the crate's versions allocate.
+//! adds the rules about its own mounts, which do not exist earlier, and enforces the ruleset. Those two system calls are
+//! ours: the crate does not promise to be safe between fork and exec.
 
 use std::os::fd::OwnedFd;
 
@@ -19,7 +19,7 @@ use crate::exec::settings::Network;
 use crate::exec::visibility::{Access, Grant};
 
 /// The newest ABI whose access rights are used here. A newer kernel is asked for these rights only, so that a new right
-/// is not denied to every command before somebody has decided who gets it.
+/// is not denied to every command before the rules here say who gets it.
 const NEWEST_ABI: i32 = 6;
 
 /// The access rights that this kernel can restrict, all of which are denied unless a rule grants them.

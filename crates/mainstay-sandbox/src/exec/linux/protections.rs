@@ -86,7 +86,7 @@ fn limits(settings: &ExecSettings, level: &Level, counting: &Counting) -> String
     let mut limits = vec![format!("{} (rlimits)", limits_of_each(settings))];
     if *level != Level::Off {
         limits.push(format!(
-            "{} MB of private memory for each process, not counting what is shared or lies in files (rlimit)",
+            "{} MB of private memory for each process, not counting shared memory and mapped files (rlimit)",
             memory_limit(settings) >> 20
         ));
     }

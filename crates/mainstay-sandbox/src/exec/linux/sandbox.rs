@@ -243,7 +243,7 @@ mod tests {
     use crate::settings::FilesSettings;
 
     #[tokio::test]
-    async fn a_callers_time_covers_the_wait_for_somebody_elses_scan() {
+    async fn a_callers_timeout_covers_the_wait_for_another_commands_scan() {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
         let sandbox = Sandbox::new(workspace, ExecSettings::default());

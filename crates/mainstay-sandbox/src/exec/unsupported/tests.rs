@@ -130,7 +130,7 @@ async fn what_runs_on_in_the_background_ends_with_the_command() {
 }
 
 #[tokio::test]
-async fn a_command_nobody_wants_any_more_is_killed_with_its_group() {
+async fn a_dropped_command_is_killed_with_its_group() {
     let (directory, sandbox) = sandbox(SandboxMode::Off);
     let held = directory.path().join("held");
     let child = sandbox.start(&line(STUBBORN)).await.unwrap();

@@ -121,19 +121,16 @@ impl ProtectedScan {
 
     /// Reads everything once, with the help of what the previous pass knew.
     fn pass(&mut self, workspace: &Workspace) -> Result<Pass> {
-        let mut known = HashMap::with_capacity(self.known.len());
-        let mut masks = Vec::new();
-        let mut calm = true;
         let nothing = HashSet::new();
         let outside = self.outside.get_or_insert_default();
         let mut walk = Walk {
             old: &self.known,
-            new: &mut known,
+            new: HashMap::with_capacity(self.known.len()),
             workspace,
             skipped: &nothing,
             exempt: &self.exempt,
-            masks: &mut masks,
-            calm: &mut calm,
+            masks: Vec::new(),
+            calm: true,
             max_masks: self.max_masks,
         };
         for root in workspace.roots() {
@@ -146,9 +143,10 @@ impl ProtectedScan {
         for (path, identity) in &outside.closed {
             walk.hide(path.clone(), *identity, true)?;
         }
-        let before = std::mem::replace(&mut self.known, known);
+        let Walk { new, mut masks, calm, .. } = walk;
+        let before = std::mem::replace(&mut self.known, new);
         // A root may be inside another.
-        masks.sort_by(|a: &Mask, b| a.path.cmp(&b.path));
+        masks.sort_by(|a, b| a.path.cmp(&b.path));
         masks.dedup_by(|a, b| a.path == b.path);
         Ok(Pass { masks, before, calm })
     }

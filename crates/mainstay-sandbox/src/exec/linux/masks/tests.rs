@@ -1,4 +1,4 @@
-//! Which names are found.
+//! Which protected names are found, and which are not.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -89,7 +89,7 @@ fn a_second_scan_sees_what_has_changed() {
 fn as_nobody<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     const NOBODY: u32 = 65_534;
     let work = || {
-        // SAFETY: no pointers. Whoever is somebody else already stays so.
+        // SAFETY: no pointers. Without the privilege the user stays the same.
         unsafe { libc::syscall(libc::SYS_setfsuid, NOBODY) };
         work()
     };

@@ -35,13 +35,14 @@ pub(super) struct KnownDir {
 /// One pass over all directories.
 pub(super) struct Walk<'a> {
     pub(super) old: &'a HashMap<FileId, Arc<KnownDir>>,
-    pub(super) new: &'a mut HashMap<FileId, Arc<KnownDir>>,
+    pub(super) new: HashMap<FileId, Arc<KnownDir>>,
     pub(super) workspace: &'a Workspace,
     /// Directories that are not searched.
     pub(super) skipped: &'a HashSet<FileId>,
     pub(super) exempt: &'a Guard,
-    pub(super) masks: &'a mut Vec<Mask>,
-    pub(super) calm: &'a mut bool,
+    pub(super) masks: Vec<Mask>,
+    /// Whether no directory had changed so recently that another change might not show.
+    pub(super) calm: bool,
     pub(super) max_masks: usize,
 }
 
@@ -91,7 +92,7 @@ impl Walk<'_> {
             };
             if self.enter(directory, path, &known, depth)? == Visit::Done {
                 if is_recent(&metadata) {
-                    *self.calm = false;
+                    self.calm = false;
                 } else {
                     self.new.insert(identity, known);
                 }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn those_without_a_parent_are_nobodys_descendants() {
+    fn processes_without_a_parent_are_never_descendants() {
         let mut pairs = [0, 0, 1, 0, 2, 0, 3, 1, 7, 3];
         assert_eq!(mark_descendants(7, &mut pairs), 0);
         assert_eq!(pairs, [0, 0, 1, 0, 2, 0, 3, 1, 7, 3]);
