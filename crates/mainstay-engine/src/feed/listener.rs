@@ -80,19 +80,20 @@ impl Listener {
         loop {
             let position = self.position;
             let newest = *self.newest.wait_for(|newest| *newest > position).await.map_err(Error::internal)?;
-            let page = match self.engine.feed().recent_after(position) {
-                Some(page) => page,
-                None => match self.read_stored(position).await? {
-                    Stored::Page(page) => page,
-                    Stored::Expired { floor } => {
-                        self.position = floor;
-                        return Ok(FeedUpdate::Missed { after: position, until: floor });
-                    }
-                    Stored::Nothing => {
-                        self.position = newest;
-                        continue;
-                    }
-                },
+            let mut page = self.engine.feed().recent_after(position);
+            if page.is_none() {
+                let feed = self.engine.store().feed();
+                page = feed.after(position, 1).await?.first().map(Page::parse).transpose()?.map(Arc::new);
+                // Read after the page: if events expired in between, the listener learns of the gap.
+                let floor = feed.head().await?.floor;
+                if position < floor {
+                    self.position = floor;
+                    return Ok(FeedUpdate::Missed { after: position, until: floor });
+                }
+            }
+            let Some(page) = page else {
+                self.position = newest;
+                continue;
             };
             // Moved past the whole page before filtering: events of others are skipped, not waited for again.
             self.position = page.last;
@@ -101,21 +102,6 @@ impl Listener {
             if !events.is_empty() {
                 return Ok(FeedUpdate::Events(events));
             }
-        }
-    }
-
-    /// Reads the page after a position from the store. The floor is read after the page: if events expired in between,
-    /// the listener learns of the gap instead of losing them.
-    async fn read_stored(&self, position: i64) -> Result<Stored> {
-        let feed = self.engine.store().feed();
-        let pages = feed.after(position, 1).await?;
-        let floor = feed.head().await?.floor;
-        if position < floor {
-            return Ok(Stored::Expired { floor });
-        }
-        match pages.first() {
-            Some(page) => Ok(Stored::Page(Arc::new(Page::parse(page)?))),
-            None => Ok(Stored::Nothing),
         }
     }
 
@@ -129,14 +115,4 @@ impl Drop for Listener {
     fn drop(&mut self) {
         self.engine.feed().listeners.fetch_sub(1, Ordering::Relaxed);
     }
-}
-
-/// What the store has after a position.
-enum Stored {
-    Page(Arc<Page>),
-    /// Events after the position and up to `floor` have been removed.
-    Expired {
-        floor: i64,
-    },
-    Nothing,
 }

@@ -30,6 +30,7 @@ impl Engine {
         loop {
             tokio::select! {
                 _ = every.tick() => {}
+                // Events come in bursts; a short wait turns a burst into one page and one transaction.
                 () = self.feed().wake.notified() => tokio::time::sleep(GATHER).await,
             }
             if let Err(error) = self.update_feed().await {
@@ -62,6 +63,7 @@ impl Engine {
         self.store_events().await?;
         let now = self.clock().now_ms();
         let has_listeners = feed.listeners.load(Ordering::Relaxed) > 0;
+        // Other replicas learn from the mark that they have to record; it is renewed once a minute.
         let head = if has_listeners && now.saturating_sub(writer.marked_ms) >= MARK_MS {
             writer.marked_ms = now;
             self.store().feed().listen(now).await?

@@ -129,6 +129,7 @@ pub(super) fn with_request_id(shared: &Shared, era: Era, mut result: CallToolRes
     result
 }
 
+/// `failed` is the tool's own report; the call itself succeeded, and the model reads what went wrong.
 fn reply(reply: Reply) -> CallToolResult {
     let content = reply.content.into_iter().map(block).collect();
     let mut result = if reply.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
@@ -136,6 +137,7 @@ fn reply(reply: Reply) -> CallToolResult {
     result
 }
 
+/// A content block. Images and audio travel in base64, like the bytes of a resource.
 fn block(block: Block) -> ContentBlock {
     match block {
         Block::Text { text, annotations } => {
@@ -162,6 +164,7 @@ fn block(block: Block) -> ContentBlock {
     }
 }
 
+/// A reference to a resource that the client may read later.
 fn linked_resource(link: ResourceLink) -> wire::Resource {
     let mut out = wire::Resource::new(link.uri, link.name);
     out.title = link.title;
@@ -225,6 +228,7 @@ fn needs_capability(error: &Error) -> bool {
 
 /// The error codes of the standard protocol.
 pub(super) fn protocol_error(error: Error) -> ErrorData {
+    // The code of an error follows from its kind; the reason, as JSON, becomes the error's data.
     let needs_capability = needs_capability(&error);
     let data = error.reason.as_deref().map(reason);
     match error.kind {

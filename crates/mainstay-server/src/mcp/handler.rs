@@ -168,16 +168,15 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        let mut info = ServerConfig::new(self.shared.capabilities.clone());
-        info.server_info = self.shared.implementation.clone();
-        info.instructions = Some(self.shared.instructions.clone());
-        info
+        self.shared.info.clone()
     }
 
+    /// Every version the SDK knows, of both eras.
     fn supported_protocol_versions(&self) -> std::borrow::Cow<'static, [ProtocolVersion]> {
         std::borrow::Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
 
+    /// The handshake of the older protocol. It counts against the rate limit like a list: each one opens a session.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -203,6 +202,7 @@ impl ServerHandler for Handler {
         *self.notifying.lock() = Some(end.drop_guard());
     }
 
+    /// What 2026-07-28 has instead of the handshake. It needs no scope, so that any client can find out what is served.
     async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
@@ -213,6 +213,7 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
+    /// The tools that the caller's scopes allow; others it could not call anyway.
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
@@ -236,6 +237,7 @@ impl ServerHandler for Handler {
         invocation::call_tool(&self.shared, self.request(&context)?, request).await
     }
 
+    /// Asks the resource providers in turn, which may read files; the cursor says where to go on.
     async fn list_resources(
         &self,
         request: Option<PaginatedRequestParams>,
@@ -260,6 +262,7 @@ impl ServerHandler for Handler {
         complete_list!(self, context, ListResourceTemplatesResult::with_all_items(templates), page.next)
     }
 
+    /// Goes through the same pipeline as a tool call: scopes, limits and audit apply, and it may have questions.
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
@@ -297,6 +300,7 @@ impl ServerHandler for Handler {
         complete_list!(self, context, ListPromptsResult::with_all_items(prompts), page.next)
     }
 
+    /// Renders a prompt, through the same pipeline as a tool call.
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -327,6 +331,7 @@ impl ServerHandler for Handler {
         Ok(GetPromptResponse::Complete(result))
     }
 
+    /// Suggests values for an argument of a prompt or of a resource template.
     async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
         self.lister(&context, "completion/complete")?;
         let registry = self.shared.engine.registry();
@@ -372,6 +377,7 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
+    /// The resource does not have to exist yet, but a provider has to be responsible for its URI.
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
         self.lister(&context, "resources/subscribe")?;
         if request.uri.len() > MAX_SUBSCRIBED_URI {
@@ -387,6 +393,7 @@ impl ServerHandler for Handler {
         Err(ErrorData::invalid_request("This session has reached its limit of resource subscriptions.", None))
     }
 
+    /// Succeeds for a resource without a subscription as well.
     async fn unsubscribe(&self, request: UnsubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
         self.subscribed.remove(&request.uri);
         Ok(())
@@ -405,6 +412,7 @@ impl ServerHandler for Handler {
         Ok(())
     }
 
+    /// Another principal's task is not in this set, so it is not found. The same holds for the next two methods.
     async fn get_task(&self, request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData> {
         self.tasks(&context)?.get_task(&request.task_id).map(GetTaskResult::new)
     }

@@ -78,6 +78,7 @@ pub(super) async fn call_tool(
         state: request.request_state,
         responses: request.input_responses,
     };
+    // Errors of the tool are results for the model; only errors of the request are errors of the protocol.
     let (result, id) = match invoke(shared, context, invocation).await? {
         CallResult::Outcome(outcome, id) => (encode::tool_result(outcome)?, id),
         CallResult::Error(error, id) => (encode::tool_error(error, era)?, id),

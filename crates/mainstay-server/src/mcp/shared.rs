@@ -1,7 +1,7 @@
 //! What every handler of the standard protocol shares, whatever connection it serves.
 
 use mainstay_engine::Engine;
-use rmcp::model::{Implementation, MetaObject, ServerCapabilities};
+use rmcp::model::{Implementation, MetaObject, ServerCapabilities, ServerConfig};
 use serde_json::Value;
 
 use super::request::Era;
@@ -15,24 +15,22 @@ pub(crate) struct Shared {
     /// Signs the state of calls that have questions.
     pub(crate) request_states: RequestStateSealer,
     pub(crate) tasks: TaskSets,
-    pub(crate) implementation: Implementation,
-    /// For the model: what this server offers.
-    pub(crate) instructions: String,
-    pub(crate) capabilities: ServerCapabilities,
+    /// What the server tells each client about itself: name, version, capabilities, instructions for the model.
+    pub(crate) info: ServerConfig,
     /// The server's name and version as they go into each result's `_meta`; serialized once.
     server_info: Value,
 }
 
 impl Shared {
     pub(crate) fn new(engine: Engine, about: &About) -> Self {
-        let implementation = Implementation::new("mainstay", about.version).with_title("Mainstay");
+        let mut info = ServerConfig::new(capabilities());
+        info.server_info = Implementation::new("mainstay", about.version).with_title("Mainstay");
+        info.instructions = Some(about.instructions.clone());
         Self {
             request_states: RequestStateSealer::default(),
             tasks: TaskSets::default(),
-            server_info: serde_json::to_value(&implementation).unwrap_or_default(),
-            implementation,
-            instructions: about.instructions.clone(),
-            capabilities: capabilities(),
+            server_info: serde_json::to_value(&info.server_info).unwrap_or_default(),
+            info,
             engine,
         }
     }

@@ -99,10 +99,12 @@ impl Sink for PeerSink {
     }
 }
 
+/// The client left, refused the request, or does not know it.
 fn unanswered(error: ServiceError) -> Error {
     Error::unavailable("The client did not answer a question this call had.").with_detail(error)
 }
 
+/// The protocol has the eight levels of RFC 5424, and so have we.
 fn logging_level(level: Level) -> LoggingLevel {
     match level {
         Level::Debug => LoggingLevel::Debug,

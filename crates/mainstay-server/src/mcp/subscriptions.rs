@@ -85,6 +85,7 @@ async fn notify_subscriber(context: &SubscriptionContext, event: Event) -> bool 
         Event::ToolsChanged if wanted(accepted.tools_list_changed) => sink.notify_tool_list_changed().await,
         Event::PromptsChanged if wanted(accepted.prompts_list_changed) => sink.notify_prompt_list_changed().await,
         Event::ResourcesChanged if wanted(accepted.resources_list_changed) => sink.notify_resource_list_changed().await,
+        // The list of URIs is short: the client sent it in one request.
         Event::ResourceUpdated { uri, .. }
             if accepted.resource_subscriptions.as_ref().is_some_and(|uris| uris.iter().any(|u| **u == *uri)) =>
         {

@@ -43,6 +43,7 @@ pub(super) async fn serve(
     let mut abandoned = std::pin::pin!(transport.output.abandoned(patience));
     loop {
         let handler = Handler::over_stdio(shared.clone(), client.clone());
+        // Boxed: the future of the SDK's handshake alone is 16 KiB.
         let served = tokio::select! {
             served = Box::pin(serve_server(handler, transport.clone())) => served,
             () = stop.cancelled() => break,
@@ -85,12 +86,14 @@ struct PendingRequests {
 }
 
 impl PendingRequests {
+    /// A second request with the same id replaces the first; the protocol forbids it.
     fn add(&self, id: RequestId, cancel: CancellationToken) {
         let mut ids = self.ids.lock();
         ids.insert(id, cancel);
         self.count.send_replace(ids.len());
     }
 
+    /// Cancels the calls on the fast path when nobody reads the output any more.
     fn cancel_all(&self) {
         self.ids.lock().values().for_each(CancellationToken::cancel);
     }
@@ -171,6 +174,7 @@ fn read(
     });
 }
 
+/// Whether the client starts the handshake of the older protocol.
 fn is_initialize(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(request) if matches!(request.request, ClientRequest::InitializeRequest(_)))
 }

@@ -26,6 +26,7 @@ pub(super) struct CallRequest {
 /// Calls a tool of this program, with its own engine on the configured store.
 pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallRequest) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
+    // The registry is borrowed only while the arguments are parsed, not while the call runs.
     let args = {
         let registry = engine.registry();
         let tool = registry
@@ -35,9 +36,11 @@ pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallReques
     };
     let mut call = Call::tool(request.tool, args, Arc::new(Caller::local(None)));
     call.idempotency_key = request.idempotency_key;
+    // An interrupt cancels the call, which is recorded, instead of killing it half-way.
     call.cancel = stop_signal()?;
     call.sink = Arc::new(Terminal);
     let result = engine.call(call, &engine.lane()).await;
+    // Before anything is printed: the audit row of the call has to be on disk by then.
     engine.shut_down().await;
     match result {
         Ok(Outcome::Reply(reply)) => {
@@ -118,6 +121,7 @@ fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
 struct Terminal;
 
 impl Sink for Terminal {
+    /// Everything goes to standard error, so that standard output has the reply and nothing else.
     fn send(&self, note: Note) -> BoxFuture<'_, ()> {
         let mut err = std::io::stderr();
         let _ = match note {

@@ -28,6 +28,7 @@ pub(crate) async fn run(config: &Config, command: Client) -> anyhow::Result<Exit
         Client::Disable { id } => disable(&clients, &id).await,
         Client::RotateKey { now } => rotate_key(&clients, if now { OldKeys::Revoke } else { OldKeys::Expire }).await,
     };
+    // Waits until what was written is on disk.
     store.close().await?;
     done.map(|()| ExitCode::SUCCESS)
 }

@@ -42,6 +42,7 @@ pub(crate) async fn run(config: &Config, more: MoreFamilies) -> anyhow::Result<E
     if let Some(address) = config.server.mira_listen {
         findings.push(("mira listener", listener(address, "server.mira_listen").await));
     }
+    // Last, because the protections of the sandbox are many lines.
     findings.extend(sandbox(config).await);
     let mut report = String::new();
     let mut healthy = true;
@@ -86,6 +87,7 @@ fn workspace(config: &Config) -> Finding {
             format_args!("{} cannot be read: {error}", directory.display()),
             "Give the user who runs mainstay read access.",
         ),
+        // Reading works without it, so it is no error.
         Ok(_) if std::fs::metadata(&directory).is_ok_and(|facts| facts.permissions().readonly()) => {
             Note(format!("{} is read-only", directory.display()))
         }

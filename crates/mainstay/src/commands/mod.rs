@@ -29,6 +29,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     if let Command::Context(command) = &cli.command {
         return Ok(context::run(command));
     }
+    // Names and values that are not UTF-8 cannot be settings of ours.
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let config = crate::config::load(&cli.flags, variables)?;
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
             Command::Audit(command) => audit::run(&config, command).await,
             Command::Client(command) => client::run(&config, command).await,
             Command::Consent(command) => consent::run(&config, command).await,
+            // Handled above, before the runtime was started.
             Command::Config(_) | Command::Completions { .. } | Command::Context(_) => Ok(ExitCode::SUCCESS),
         }
     });

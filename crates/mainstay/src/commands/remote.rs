@@ -16,6 +16,7 @@ use super::tools::first_sentence;
 /// Lists the tools of a server.
 pub(crate) async fn tools(url: &str, timeout: u64, as_json: bool) -> anyhow::Result<ExitCode> {
     let server = connect(url, timeout).await?;
+    // Closed in any case: a session left open would occupy a place on the server.
     let tools = server.tools().await;
     server.close().await;
     let tools = tools.map_err(|error| printable(&error))?;

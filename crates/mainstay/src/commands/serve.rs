@@ -68,6 +68,7 @@ fn context_only(config: &Config) -> anyhow::Result<Config> {
     let mut config = config.clone();
     config.tools = vec!["context".to_owned()];
     (config.workspace, config.files, config.exec) = (None, FilesSettings::default(), ExecSettings::default());
+    // A tool's name has a separator after the family, and each dialect uses another one.
     let own = |name: &str| name.strip_prefix("context").is_some_and(|rest| rest.starts_with(['_', '/', '.']));
     config.disabled_tools.retain(|name| own(name));
     config.engine.rate.per_tool.retain(|name, _| own(name));

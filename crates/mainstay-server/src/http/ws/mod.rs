@@ -95,6 +95,7 @@ pub(crate) async fn serve(
             return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response();
         }
     };
+    // Kept to check it again while the connection is open.
     let token = auth::bearer(&headers).ok().flatten().map(str::to_owned);
     let upgrade = upgrade.protocols([BEARER]).max_message_size(MAX_MESSAGE).max_frame_size(MAX_MESSAGE);
     // Counted as an open connection, so that a stopping server waits until its close frame is sent.
