@@ -1,7 +1,7 @@
 //! Resumable response streams: when a client loses its connection, its stream is read on in its place, and replayed when
 //! the client reconnects with the id of the last event it received (`Last-Event-ID`).
 //!
-//! The SDK keeps events only while their stream has a reader; a call whose client was cut off would lose its reply.
+//! The SDK forgets a stream with its last event; a call whose client was cut off would lose its reply.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -12,11 +12,9 @@ use std::time::Duration;
 
 use dashmap::DashMap;
 use futures::{Stream, StreamExt};
-use parking_lot::Mutex;
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
-use tokio_util::sync::CancellationToken;
 
 /// How long a finished stream can be resumed.
 const KEPT: Duration = Duration::from_mins(1);
@@ -33,53 +31,49 @@ const RECENT: usize = 64;
 /// A session and the name of one of its streams, which is part of each event's id.
 type Key = (SessionId, String);
 
+/// A response stream of the SDK.
+type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
+
 /// The streams that can be resumed.
 #[derive(Clone, Default)]
 pub(super) struct AbandonedStreams {
-    logs: Arc<DashMap<Key, Arc<EventLog>>>,
+    logs: Arc<DashMap<Key, watch::Sender<EventLog>>>,
     /// What all of them hold, in bytes.
     bytes: Arc<AtomicUsize>,
 }
 
-/// The last events of a stream.
+/// The last events of a stream. It lives in a watch channel, through which a resumed reader waits for the next one.
+#[derive(Default)]
 struct EventLog {
-    events: Mutex<VecDeque<ServerSseMessage>>,
-    /// How many events the stream has had in all. A resumed reader waits for this to grow.
-    count: watch::Sender<usize>,
-    ended: CancellationToken,
+    events: VecDeque<ServerSseMessage>,
+    /// How many events before these have been removed.
+    removed: usize,
+    ended: bool,
 }
 
 impl EventLog {
     /// Adds an event, and removes the oldest beyond `limit`.
-    fn push(&self, event: ServerSseMessage, limit: usize) {
-        let mut events = self.events.lock();
-        events.push_back(event);
-        if events.len() > limit {
-            events.pop_front();
+    fn push(&mut self, event: ServerSseMessage, limit: usize) {
+        self.events.push_back(event);
+        if self.events.len() > limit {
+            self.events.pop_front();
+            self.removed += 1;
         }
-        self.count.send_modify(|count| *count += 1);
     }
 
     /// The event with this index in the whole stream, if it is still in the log.
-    fn at(&self, index: usize) -> Option<ServerSseMessage> {
-        let events = self.events.lock();
-        let removed = *self.count.borrow() - events.len();
-        events.get(index.checked_sub(removed)?).cloned()
+    fn at(&self, index: usize) -> Option<&ServerSseMessage> {
+        self.events.get(index.checked_sub(self.removed)?)
     }
 
     /// The index after the event with this id.
     fn after(&self, id: &str) -> Option<usize> {
-        let events = self.events.lock();
-        let removed = *self.count.borrow() - events.len();
-        events.iter().position(|event| event.event_id.as_deref() == Some(id)).map(|at| removed + at + 1)
-    }
-
-    /// The memory its events take, measured as JSON.
-    fn bytes(&self) -> usize {
-        self.events.lock().iter().map(size).sum()
+        let position = self.events.iter().position(|event| event.event_id.as_deref() == Some(id));
+        position.map(|position| self.removed + position + 1)
     }
 }
 
+/// The memory an event takes, measured as JSON.
 fn size(event: &ServerSseMessage) -> usize {
     event.message.as_deref().and_then(|message| serde_json::to_vec(message).ok()).map_or(0, |bytes| bytes.len())
 }
@@ -99,29 +93,27 @@ impl AbandonedStreams {
     where
         S: Stream<Item = ServerSseMessage> + Send + Sync + 'static,
     {
-        let log = EventLog { events: Mutex::default(), count: watch::Sender::new(0), ended: CancellationToken::new() };
-        WatchedStream { inner: Some(Box::pin(stream)), log: Arc::new(log), session, abandoned: self.clone() }
+        let log = watch::Sender::new(EventLog::default());
+        WatchedStream { inner: Some(Box::pin(stream)), log, session, abandoned: self.clone() }
     }
 
     /// The rest of an abandoned stream of this session, from the event after `last` on.
     pub(super) fn resume(&self, session: &SessionId, last: &str) -> Option<ReceiverStream<ServerSseMessage>> {
         let key = (session.clone(), stream_of(last)?.to_owned());
-        let log = self.logs.get(&key)?.clone();
-        let mut next = log.after(last)?;
+        let mut log = self.logs.get(&key)?.subscribe();
+        let mut next = log.borrow().after(last)?;
         let (sender, receiver) = mpsc::channel(16);
         tokio::spawn(async move {
-            let mut count = log.count.subscribe();
             loop {
-                while let Some(event) = log.at(next) {
-                    next += 1;
-                    if sender.send(event).await.is_err() {
-                        return;
-                    }
-                }
                 // The log ends without another event if its memory limit was reached.
-                tokio::select! {
-                    changed = count.wait_for(|count| *count > next) => if changed.is_err() { return },
-                    () = log.ended.cancelled() => if log.at(next).is_none() { return },
+                let event = match log.wait_for(|log| log.at(next).is_some() || log.ended).await {
+                    Ok(log) => log.at(next).cloned(),
+                    Err(_) => None,
+                };
+                let Some(event) = event else { return };
+                next += 1;
+                if sender.send(event).await.is_err() {
+                    return;
                 }
             }
         });
@@ -129,12 +121,12 @@ impl AbandonedStreams {
     }
 
     /// Reads an abandoned stream to its end and keeps it for a while, within the limits.
-    async fn read_on(self, key: Key, log: Arc<EventLog>, mut stream: Events) {
+    async fn read_on(self, key: Key, log: watch::Sender<EventLog>, mut stream: Events) {
         if self.logs.iter().filter(|kept| kept.key().0 == key.0).count() >= MAX_STREAMS {
             return;
         }
         let mut memory = MemoryShare { total: self.bytes.clone(), own: 0 };
-        if !memory.grow(log.bytes()) {
+        if !memory.grow(log.borrow().events.iter().map(size).sum()) {
             return;
         }
         self.logs.insert(key.clone(), log.clone());
@@ -142,9 +134,9 @@ impl AbandonedStreams {
             if !memory.grow(size(&event)) {
                 break;
             }
-            log.push(event, usize::MAX);
+            log.send_modify(|log| log.push(event, usize::MAX));
         }
-        log.ended.cancel();
+        log.send_modify(|log| log.ended = true);
         tokio::time::sleep(KEPT).await;
         self.logs.remove(&key);
     }
@@ -170,14 +162,11 @@ impl Drop for MemoryShare {
     }
 }
 
-/// A response stream of the SDK.
-type Events = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
-
 /// A stream that is being read. If it is dropped before its end, its reader went away.
 struct WatchedStream {
     /// `None` once the stream has ended.
     inner: Option<Events>,
-    log: Arc<EventLog>,
+    log: watch::Sender<EventLog>,
     session: SessionId,
     abandoned: AbandonedStreams,
 }
@@ -189,7 +178,7 @@ impl Stream for WatchedStream {
         let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
         let event = std::task::ready!(inner.poll_next_unpin(context));
         match &event {
-            Some(event) => self.log.push(event.clone(), RECENT),
+            Some(event) => self.log.send_modify(|log| log.push(event.clone(), RECENT)),
             None => self.inner = None,
         }
         Poll::Ready(event)
@@ -199,10 +188,10 @@ impl Stream for WatchedStream {
 impl Drop for WatchedStream {
     fn drop(&mut self) {
         let Some(stream) = self.inner.take() else { return };
-        let last = self.log.count.borrow().checked_sub(1).and_then(|last| self.log.at(last));
-        let named = last.and_then(|event| event.event_id).and_then(|id| stream_of(&id).map(str::to_owned));
+        let last = self.log.borrow().events.back().and_then(|event| event.event_id.clone());
         // Without the id of an event the client cannot ask for the rest.
-        let (Some(name), Ok(runtime)) = (named, tokio::runtime::Handle::try_current()) else { return };
+        let Some(name) = last.and_then(|id| stream_of(&id).map(str::to_owned)) else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(self.abandoned.clone().read_on((self.session.clone(), name), self.log.clone(), stream));
     }
 }
