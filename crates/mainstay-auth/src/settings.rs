@@ -8,14 +8,15 @@ use serde::{Deserialize, Serialize};
 
 /// Whose access tokens are accepted. If this section is present, every call needs a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "AuthSection", into = "AuthSection")]
+#[serde(try_from = "AuthSection", tag = "mode", rename_all = "lowercase")]
+#[schemars(with = "AuthSection")]
 pub enum AuthSettings {
     External(ExternalAuth),
     Local(LocalAuth),
 }
 
 /// Tokens of another issuer are accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ExternalAuth {
     pub issuer: String,
     pub audience: String,
@@ -23,13 +24,13 @@ pub struct ExternalAuth {
 }
 
 /// This server issues the tokens itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct LocalAuth {
     pub audience: Option<String>,
 }
 
 /// The section as written in the configuration: which fields are allowed depends on `mode`.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AuthSection {
     /// `external` accepts the tokens of another issuer; with `local` this server issues them, to clients added with
@@ -45,7 +46,7 @@ struct AuthSection {
     keys: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Mode {
     #[default]
@@ -75,19 +76,6 @@ impl TryFrom<AuthSection> for AuthSettings {
                 "server.auth.issuer and server.auth.keys are for mode = \"external\": remove them, or remove mode = \"local\""
                     .into(),
             ),
-        }
-    }
-}
-
-impl From<AuthSettings> for AuthSection {
-    fn from(settings: AuthSettings) -> Self {
-        match settings {
-            AuthSettings::External(ExternalAuth { issuer, audience, keys }) => {
-                Self { mode: Mode::External, issuer: Some(issuer), audience: Some(audience), keys: Some(keys) }
-            }
-            AuthSettings::Local(LocalAuth { audience }) => {
-                Self { mode: Mode::Local, issuer: None, audience, keys: None }
-            }
         }
     }
 }

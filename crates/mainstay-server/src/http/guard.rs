@@ -1,6 +1,6 @@
-//! Is this request really meant for this server? A web page the person happens to have open can send requests to any
-//! port of their machine, under any name that resolves to it; it cannot forge the Host and Origin headers, nor those in
-//! which a browser says what a request is for.
+//! Protection against requests from foreign web pages (CSRF and DNS rebinding). A page that a person has open can send
+//! requests to any port of their machine, under any name that resolves to it. It cannot forge the Host, Origin and
+//! Sec-Fetch-* headers, so every request is checked against them before its route is looked up.
 
 use std::net::SocketAddr;
 
@@ -17,10 +17,11 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use crate::headers::single;
 use crate::{ServerSettings, StartError};
 
-/// What a page of an allowed origin may read of an answer, besides the usual.
-const EXPOSED: &str = "Mcp-Session-Id, WWW-Authenticate, X-Session-ID, X-Request-ID, Retry-After, \
+/// Response headers that pages of allowed origins may read, besides those that CORS always allows.
+const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate, X-Session-ID, X-Request-ID, Retry-After, \
      X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
 
+/// The names and origins under which this server accepts requests.
 pub(crate) struct Guard {
     hosts: Vec<Host>,
     /// Lower-case `scheme://host:port`.
@@ -30,14 +31,14 @@ pub(crate) struct Guard {
 #[derive(Debug, PartialEq, Eq)]
 struct Host {
     name: String,
-    /// `None` takes any port: behind a proxy the outer port is not ours to know.
+    /// `None` allows any port: behind a proxy, clients use the proxy's port, which is not known here.
     port: Option<u16>,
 }
 
 impl Guard {
     pub(crate) fn new(listening: SocketAddr, settings: &ServerSettings) -> Result<Self, StartError> {
         let port = Some(listening.port());
-        // "Every address" is no name of this server.
+        // An unspecified address (0.0.0.0) is not a name clients use.
         let bound = (!listening.ip().is_unspecified()).then(|| bracketed(listening));
         let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter().chain(bound);
         let mut hosts: Vec<Host> = own.map(|name| Host { name, port }).collect();
@@ -56,52 +57,53 @@ impl Guard {
         Ok(Self { hosts, origins })
     }
 
+    /// Middleware. Rejects foreign requests with 403, answers CORS preflight requests, and adds CORS headers to responses
+    /// for pages of allowed origins.
     pub(crate) async fn check(&self, request: Request, next: Next) -> Response {
-        let page = match self.judge(request.uri(), request.headers()) {
+        let page = match self.allowed_origin(request.uri(), request.headers()) {
             Ok(page) => page,
             Err(reason) => return (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
         };
         let Some(page) = page else { return next.run(request).await };
-        let asked = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+        let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
         let mut response = if request.method() == Method::OPTIONS {
             StatusCode::NO_CONTENT.into_response()
         } else {
             next.run(request).await
         };
+        // A page can only send the headers listed here, so any that it asks for may be allowed: none of them grants
+        // access by itself.
         let headers = response.headers_mut();
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
         headers.insert(VARY, HeaderValue::from_static("Origin"));
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
-        if let Some(asked) = asked {
-            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
+        if let Some(requested) = requested {
+            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested);
         }
         response
     }
 
-    /// Why a request is refused; or the allowed origin of the page it comes from, if it comes from one.
-    fn judge(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
+    /// The Origin header, if the request has one and it is allowed; an error if the request has to be rejected.
+    fn allowed_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
         let host = single(headers, HOST)?;
         let named = host.or_else(|| uri.authority().map(Authority::as_str)).ok_or("the Host header is missing")?;
         if !self.is_own(named) {
-            return Err(
-                "this server is not known by the name in the Host header; add it to allowed_hosts if it should be",
-            );
+            return Err("the Host header does not name this server; add the name to allowed_hosts to allow it");
         }
         match single(headers, ORIGIN)? {
-            None if is_fetched_elsewhere(headers)? => {
-                Err("pages of other sites may not fetch from this server, not even where their browser names no Origin")
-            }
+            None if is_cross_site_fetch(headers)? => Err("pages of other sites may not fetch from this server"),
             None => Ok(None),
             Some(from) if origin(from).is_some_and(|from| self.origins.contains(&from)) => {
                 Ok(headers.get(ORIGIN).cloned())
             }
-            Some(_) => Err("pages of this Origin may not call this server; add it to allowed_origins if they should"),
+            Some(_) => Err("pages of this Origin may not call this server; add it to allowed_origins to allow them"),
         }
     }
 
     fn is_own(&self, named: &str) -> bool {
         let Ok(authority) = named.parse::<Authority>() else { return false };
+        // `user@host` is valid in a URL, but not in a Host header.
         if named.contains('@') {
             return false;
         }
@@ -111,11 +113,11 @@ impl Guard {
     }
 }
 
-/// Whether a browser sends this for a page of another site, other than to go to where a link leads: an image, a script.
-/// No Origin comes with these.
-fn is_fetched_elsewhere(headers: &HeaderMap) -> Result<bool, &'static str> {
-    let elsewhere = single(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
-    Ok(elsewhere && single(headers, "sec-fetch-mode")? != Some("navigate"))
+/// Whether a page of another site embeds this URL, as an image or a script for example: such requests have no Origin
+/// header. Following a link is allowed.
+fn is_cross_site_fetch(headers: &HeaderMap) -> Result<bool, &'static str> {
+    let cross_site = single(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    Ok(cross_site && single(headers, "sec-fetch-mode")? != Some("navigate"))
 }
 
 fn bracketed(address: SocketAddr) -> String {
@@ -125,7 +127,8 @@ fn bracketed(address: SocketAddr) -> String {
     }
 }
 
-/// `scheme://host:port` in one spelling; `null` and everything else that is no origin is `None`.
+/// The origin as lower-case `scheme://host:port`, with the default port filled in. `None` for `null` and anything else
+/// that is not an origin.
 fn origin(text: &str) -> Option<String> {
     let uri: Uri = text.parse().ok()?;
     let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
@@ -144,11 +147,11 @@ fn origin(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn judge(hosts: &[&str], origins: &[&str]) -> bool {
-        judge_with(hosts, origins, &[])
+    fn allows(hosts: &[&str], origins: &[&str]) -> bool {
+        allows_with(hosts, origins, &[])
     }
 
-    fn judge_with(hosts: &[&str], origins: &[&str], more: &[(&'static str, &str)]) -> bool {
+    fn allows_with(hosts: &[&str], origins: &[&str], more: &[(&'static str, &str)]) -> bool {
         let settings = ServerSettings {
             allowed_hosts: vec!["box.example".into(), "other.example:9000".into()],
             allowed_origins: vec!["https://app.example".into()],
@@ -165,11 +168,11 @@ mod tests {
         for (name, value) in more {
             headers.append(*name, value.parse().unwrap());
         }
-        guard.judge(&Uri::from_static("/mcp"), &headers).is_ok()
+        guard.allowed_origin(&Uri::from_static("/mcp"), &headers).is_ok()
     }
 
     #[test]
-    fn the_servers_own_names_pass() {
+    fn the_servers_own_names_are_allowed() {
         for host in [
             "127.0.0.1:8099",
             "localhost:8099",
@@ -179,17 +182,17 @@ mod tests {
             "box.example:1",
             "other.example:9000",
         ] {
-            assert!(judge(&[host], &[]), "{host}");
+            assert!(allows(&[host], &[]), "{host}");
         }
         for origin in
             ["http://localhost:8099", "http://127.0.0.1:8099", "https://app.example", "https://app.example:443"]
         {
-            assert!(judge(&["localhost:8099"], &[origin]), "{origin}");
+            assert!(allows(&["localhost:8099"], &[origin]), "{origin}");
         }
     }
 
     #[test]
-    fn every_other_host_is_refused() {
+    fn other_hosts_are_rejected() {
         let foreign = [
             "evil.example",
             "localhost",
@@ -207,29 +210,29 @@ mod tests {
             "2130706433:8099",
         ];
         for host in foreign {
-            assert!(!judge(&[host], &[]), "{host:?}");
+            assert!(!allows(&[host], &[]), "{host:?}");
         }
-        assert!(!judge(&[], &[]));
-        assert!(!judge(&["localhost:8099", "localhost:8099"], &[]));
+        assert!(!allows(&[], &[]));
+        assert!(!allows(&["localhost:8099", "localhost:8099"], &[]));
     }
 
     #[test]
-    fn what_a_page_of_another_site_fetches_is_refused_and_a_link_from_one_is_followed() {
+    fn cross_site_fetches_are_rejected_and_links_are_followed() {
         let fetched =
-            |site, mode| judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", site), ("sec-fetch-mode", mode)]);
+            |site, mode| allows_with(&["localhost:8099"], &[], &[("sec-fetch-site", site), ("sec-fetch-mode", mode)]);
         for mode in ["no-cors", "cors", "same-origin", "websocket", ""] {
             assert!(!fetched("cross-site", mode) && !fetched("same-site", mode), "{mode}");
             assert!(fetched("same-origin", mode) && fetched("none", mode), "{mode}");
         }
         assert!(fetched("cross-site", "navigate") && fetched("same-site", "navigate"));
-        assert!(!judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", "cross-site")]));
-        assert!(!judge_with(&["localhost:8099"], &[], &[("sec-fetch-site", "none"), ("sec-fetch-site", "none")]));
+        assert!(!allows_with(&["localhost:8099"], &[], &[("sec-fetch-site", "cross-site")]));
+        assert!(!allows_with(&["localhost:8099"], &[], &[("sec-fetch-site", "none"), ("sec-fetch-site", "none")]));
         let allowed = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "cors")];
-        assert!(judge_with(&["localhost:8099"], &["https://app.example"], &allowed));
+        assert!(allows_with(&["localhost:8099"], &["https://app.example"], &allowed));
     }
 
     #[test]
-    fn every_other_origin_is_refused() {
+    fn other_origins_are_rejected() {
         let foreign = [
             "null",
             "http://evil.example",
@@ -246,8 +249,8 @@ mod tests {
             "http://x@localhost:8099",
         ];
         for origin in foreign {
-            assert!(!judge(&["localhost:8099"], &[origin]), "{origin:?}");
+            assert!(!allows(&["localhost:8099"], &[origin]), "{origin:?}");
         }
-        assert!(!judge(&["localhost:8099"], &["http://localhost:8099", "http://localhost:8099"]));
+        assert!(!allows(&["localhost:8099"], &["http://localhost:8099", "http://localhost:8099"]));
     }
 }

@@ -1,6 +1,7 @@
 //! Listening: binding the addresses, accepting connections, serving their requests, and stopping.
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,14 +17,15 @@ use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
 use mainstay_wire::mira::{Place, Transport};
+use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt as _;
 
 use super::open_connections::OpenConnections;
 use super::openapi::openapi;
 use super::routes::{Services, router, routes};
-use super::write_timeout::WriteTimeout;
 use super::{api, auth, consent, guard, jsonrpc, mcp, rpc, ws};
 use crate::agents;
 use crate::connection::Peer;
@@ -39,6 +41,10 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A connection that has not sent the headers of a request by then is closed.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a write may wait for the client to read. Without it, a client that stops reading would hold its connection,
+/// its call and the buffered response for ever.
+const WRITE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A server that has its addresses and does not accept connections yet.
 pub struct Bound {
@@ -214,7 +220,7 @@ impl Listener {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(WriteTimeout::new(stream)), TowerToHyperService::new(service))
+            .serve_connection(TokioIo::new(with_write_timeout(stream)), TowerToHyperService::new(service))
             .with_upgrades();
         async move {
             let mut connection = std::pin::pin!(connection);
@@ -227,8 +233,18 @@ impl Listener {
     }
 }
 
+/// The stream, whose writes fail after [`WRITE_TIMEOUT`]. The timer runs while a write is pending: an idle stream does
+/// not time out.
+fn with_write_timeout<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
+    let mut stream = TimeoutWriter::new(stream);
+    stream.set_timeout(Some(WRITE_TIMEOUT));
+    Box::pin(stream)
+}
+
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
     use super::*;
 
     #[test]
@@ -249,5 +265,30 @@ mod tests {
             assert_eq!(endpoint(address, &settings).as_deref(), rpc, "{address} {audience:?}");
             assert_eq!(own_endpoint(address).as_deref(), own, "{address} {audience:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_times_out() {
+        let (_reader, writer) = tokio::io::duplex(4);
+        let refused = with_write_timeout(writer).write_all(b"more than four").await.unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn slow_reads_and_idle_writes_do_not_time_out() {
+        let (mut reader, writer) = tokio::io::duplex(4);
+        let writing = tokio::spawn(async move {
+            let mut writer = with_write_timeout(writer);
+            writer.write_all(b"more than four").await?;
+            tokio::time::sleep(10 * WRITE_TIMEOUT).await;
+            writer.write_all(b".").await
+        });
+        let mut read = Vec::new();
+        while read.len() < 14 {
+            tokio::time::sleep(WRITE_TIMEOUT / 2).await;
+            read.push(reader.read_u8().await.unwrap());
+        }
+        assert_eq!(reader.read_u8().await.unwrap(), b'.');
+        writing.await.unwrap().unwrap();
     }
 }

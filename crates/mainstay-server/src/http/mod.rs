@@ -21,7 +21,6 @@ mod route;
 mod routes;
 mod rpc;
 mod visit;
-mod write_timeout;
 mod ws;
 
 pub use listener::{Bound, bind};

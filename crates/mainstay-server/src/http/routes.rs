@@ -204,11 +204,7 @@ fn agents_routes() -> Vec<Route> {
             consent_operations(),
         )
         .outside(|services, route| route.layer(from_fn_with_state(services.consents.clone(), consent::with_sign_in))),
-        Route::public(
-            "/assets/consent.css",
-            |_| get(consent::style),
-            asset("Style sheet of the consent pages", "text/css"),
-        ),
+        asset("/assets/consent.css", "Style sheet of the consent pages", "text/css", consent::STYLE),
     ]
 }
 
@@ -273,23 +269,28 @@ fn operator_routes() -> Vec<Route> {
         Route::with_token(
             "/metrics",
             |services| get(health::metrics).with_state(services.engine.clone()),
-            [asset("Metrics for Prometheus", "application/openmetrics-text")
+            [document("Metrics for Prometheus", "application/openmetrics-text")
                 .responds(403, "The token does not have the scope \"read\".")],
         ),
         Route::public(
             "/openapi.json",
             |services| get(docs::document).with_state(services.openapi.clone()),
-            asset("This OpenAPI document", JSON),
+            document("This OpenAPI document", JSON),
         ),
-        Route::public("/docs", |_| get(docs::page), asset("This document as a page", "text/html")),
-        Route::public("/docs/viewer.js", |_| get(docs::script), asset("Script of the page", "text/javascript")),
-        Route::public("/docs/viewer.css", |_| get(docs::style), asset("Style sheet of the page", "text/css")),
+        asset("/docs", "This document as a page", "text/html", docs::PAGE),
+        asset("/docs/viewer.js", "Script of the page", "text/javascript", docs::SCRIPT),
+        asset("/docs/viewer.css", "Style sheet of the page", "text/css", docs::STYLE),
     ]
 }
 
 /// A `GET` with one kind of response.
-fn asset(summary: &str, media_type: &str) -> Operation {
+fn document(summary: &str, media_type: &str) -> Operation {
     Operation::get("operation", summary).responds_with(200, media_type, "Success.")
+}
+
+/// A text that is part of the program.
+fn asset(path: &'static str, summary: &str, media_type: &'static str, text: &'static str) -> Route {
+    Route::public(path, move |_| get(async move || docs::asset(media_type, text)), document(summary, media_type))
 }
 
 /// The authorization server, and where clients learn about it.

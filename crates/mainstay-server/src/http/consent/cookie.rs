@@ -1,5 +1,6 @@
 //! The cookies of the consent page: not readable by scripts (`HttpOnly`), not sent from other sites
-//! (`SameSite=Strict`), and sent to the consent routes only (`Path`).
+//! (`SameSite=Strict`), and sent to the consent routes only (`Path`). The crate `cookie` would save about ten lines, for
+//! 7 s of CPU time in a release build and the crate `time`.
 
 use http::{HeaderMap, header};
 use mainstay_auth::consent::CONSENT_PATH;

@@ -11,6 +11,6 @@ mod sign_in;
 mod state;
 
 pub(crate) use decide::{decide, show};
-pub(crate) use page::style;
+pub(crate) use page::STYLE;
 pub(crate) use sign_in::with_sign_in;
 pub(crate) use state::Consents;
