@@ -3,7 +3,7 @@
 use super::index::Index;
 use super::page::{self, Hash, Tip};
 use super::rows::EncodedRows;
-use crate::sql::{Conn, Row, params};
+use crate::sql::{Conn, Param, Row, params};
 use crate::{Result, StoreError};
 
 /// The most rows in one page: a reader has a few pages in memory at a time.
@@ -30,7 +30,10 @@ pub(crate) async fn append(db: &mut Conn<'_>, mut tip: Tip, rows: &EncodedRows, 
             db.execute(APPEND_INDEX, &params![first, marks]).await?;
         }
         let sql = db.engine().pick(SQLITE_APPEND, POSTGRES_APPEND);
-        db.execute(sql, &params![first, page, tip.seq, tip.hash.to_vec()]).await?;
+        // Moved and not copied, because a page can be hundreds of kilobytes.
+        let page = Param::Text(Some(page));
+        let hash = Param::Bytes(tip.hash.to_vec());
+        db.execute(sql, &[Param::Int(first), page, Param::Int(tip.seq), hash]).await?;
     }
     Ok(tip)
 }
