@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
-use mainstay::Config;
+use mainstay::{Config, Extensions};
 use mainstay_conformance::{family, probe_family};
 use mainstay_core::Family;
 
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     if is_own_name(&args) && !args.get(1).is_some_and(is_command) {
         args.insert(1, "serve".into());
     }
-    mainstay::main(args.into_iter(), families)
+    mainstay::main(args.into_iter(), Extensions { families, ..Extensions::NONE })
 }
 
 /// Started under another name the program behaves as that one, as `mainstay` does.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mainstay_core::{
-    Body, BoxFuture, Change, Contents, Context, Error, Event, Reason, Reply, ResourceInfo, ResourceTemplate, Resources,
-    Result, Spec, Tool,
+    Body, BoxFuture, Change, Contents, Context, Error, Event, Reason, Reply, ResourceInfo, ResourceProvider,
+    ResourceTemplate, Result, Spec, Tool,
 };
 use serde_json::json;
 
@@ -48,7 +48,7 @@ fn variable(uri: &str) -> Option<&str> {
     uri.strip_prefix(head)?.strip_suffix(tail).filter(|id| !id.is_empty() && !id.contains('/'))
 }
 
-impl Resources for TestResources {
+impl ResourceProvider for TestResources {
     fn list(&self) -> Vec<ResourceInfo> {
         let entry = |uri: &str, name: &str, description: &str, mime: &str| ResourceInfo {
             uri: uri.to_owned(),

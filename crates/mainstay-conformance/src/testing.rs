@@ -54,7 +54,7 @@ impl ScriptedClient {
     }
 
     pub(crate) fn context(&self) -> Context {
-        let mut call = Call::tool("scripted", Value::Null, Arc::new(Caller::local(None)));
+        let mut call = Call::new(Arc::new(Caller::local(None)));
         call.sink = Arc::new(self.clone());
         let given = self.given.iter().map(|(key, value)| (key.clone(), Answer::accepted(value.clone())));
         call.answers.given = given.collect();

@@ -1,11 +1,13 @@
-//! The words of the domain.
+//! Domain types: tools, calls, replies, errors, callers.
 //!
-//! Nothing here does I/O and nothing here knows a wire format: a tool, a call and a reply mean the same on
-//! every transport. The crates above agree with each other by speaking these words.
+//! Nothing here does I/O or knows a wire format: a tool, a call and a reply are the same on every transport and in every
+//! dialect. All other crates depend on this one, and it depends on none of them.
 
+mod body;
 mod call;
 mod caller;
 mod clock;
+mod dialect;
 mod digest;
 mod error;
 mod event;
@@ -22,9 +24,11 @@ pub mod schema;
 mod sink;
 mod tool;
 
-pub use call::{Answers, Call, Context, Outcome, Target};
+pub use body::Body;
+pub use call::{Answers, Call, Context};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
+pub use dialect::{DialectPolicy, Quota};
 pub use digest::canonical_digest;
 pub use error::{Error, Kind, Result};
 pub use event::{Called, Change, Event};
@@ -36,9 +40,9 @@ pub use reason::{CacheFailure, Problem, Reason};
 pub use redact::{escape_invisible, redacted_brief, redacted_full};
 pub use registry::{Family, Page, Registry};
 pub use reply::{Annotations, Audience, Block, Reply, ResourceLink};
-pub use resource::{Body, Contents, ResourceInfo, ResourceTemplate, Resources};
-pub use sink::{Level, Note, Quiet, Sink};
-pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Told, Tool, ToolInfo, erase};
+pub use resource::{Contents, ResourceInfo, ResourceProvider, ResourceTemplate};
+pub use sink::{Level, NoSink, Note, Sink};
+pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Tool, ToolInfo, WithText, erase};
 
 pub use futures::future::BoxFuture;
 pub use tokio_util::sync::CancellationToken;

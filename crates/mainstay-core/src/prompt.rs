@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
-use crate::{Block, Context, Result};
+use crate::call::Context;
+use crate::error::Result;
+use crate::reply::Block;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -50,7 +52,7 @@ pub struct PromptInfo {
 pub trait Prompt: Send + Sync + 'static {
     fn info(&self) -> PromptInfo;
 
-    /// Required arguments are present: the road has checked them.
+    /// The engine has checked that all required arguments are present and no others.
     fn render<'a>(
         &'a self,
         arguments: &'a BTreeMap<String, String>,

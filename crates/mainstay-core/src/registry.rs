@@ -1,18 +1,20 @@
-//! The one table: what is declared here is what is listed and what is dispatched.
+//! The registry: the one table from which lists are made and calls are dispatched.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use crate::caller::Caller;
 use crate::error::{Error, Result};
+use crate::prompt::{Prompt, PromptInfo};
+use crate::resource::{ResourceInfo, ResourceProvider, ResourceTemplate};
 use crate::tool::{AnyTool, Tool, ToolInfo, erase};
-use crate::{Caller, Prompt, PromptInfo, ResourceInfo, ResourceTemplate, Resources};
 
-/// Everything one family brings. Its list is the one place where a tool is added.
+/// Everything one family has. Its list is the one place where a tool is added.
 #[derive(Default)]
 pub struct Family {
     pub name: String,
     pub tools: Vec<Arc<dyn AnyTool>>,
-    pub resources: Vec<Arc<dyn Resources>>,
+    pub resources: Vec<Arc<dyn ResourceProvider>>,
     pub prompts: Vec<Arc<dyn Prompt>>,
     problems: Vec<Error>,
 }
@@ -31,8 +33,8 @@ impl Family {
         self
     }
 
-    pub fn resources(mut self, shelf: impl Resources) -> Self {
-        self.resources.push(Arc::new(shelf));
+    pub fn resources(mut self, provider: impl ResourceProvider) -> Self {
+        self.resources.push(Arc::new(provider));
         self
     }
 
@@ -57,7 +59,7 @@ pub struct Registry {
     /// Tools that are there and cannot be called, by their listed names.
     disabled: BTreeSet<String>,
     prompts: BTreeMap<String, Arc<dyn Prompt>>,
-    shelves: Vec<Arc<dyn Resources>>,
+    providers: Vec<Arc<dyn ResourceProvider>>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -86,7 +88,7 @@ impl Registry {
                     return Err(Error::internal(format!("two prompts are called {name:?}")));
                 }
             }
-            registry.shelves.extend(family.resources);
+            registry.providers.extend(family.resources);
         }
         Ok(registry)
     }
@@ -139,13 +141,13 @@ impl Registry {
         self.prompts.get(name)
     }
 
-    /// The shelf that answers for this URI.
-    pub fn shelf(&self, uri: &str) -> Option<&Arc<dyn Resources>> {
-        self.shelves.iter().find(|shelf| shelf.owns(uri))
+    /// The provider that answers for this URI.
+    pub fn provider(&self, uri: &str) -> Option<&Arc<dyn ResourceProvider>> {
+        self.providers.iter().find(|provider| provider.owns(uri))
     }
 
-    pub fn shelves(&self) -> &[Arc<dyn Resources>] {
-        &self.shelves
+    pub fn providers(&self) -> &[Arc<dyn ResourceProvider>] {
+        &self.providers
     }
 
     /// Those in no list are here too: it is for whoever runs the server.
@@ -180,15 +182,15 @@ impl Registry {
 
     pub async fn resources(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceInfo>> {
         let mut sorted = BTreeMap::new();
-        for shelf in &self.shelves {
-            sorted.extend(shelf.look().await.into_iter().map(|resource| (resource.uri.clone(), resource)));
+        for provider in &self.providers {
+            sorted.extend(provider.list_fresh().await.into_iter().map(|resource| (resource.uri.clone(), resource)));
         }
         page(sorted.into_iter(), cursor, limit)
     }
 
     pub fn templates(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceTemplate>> {
         let sorted: BTreeMap<_, _> =
-            self.shelves.iter().flat_map(|shelf| shelf.templates()).map(|t| (t.uri.clone(), t)).collect();
+            self.providers.iter().flat_map(|provider| provider.templates()).map(|t| (t.uri.clone(), t)).collect();
         page(sorted.into_iter(), cursor, limit)
     }
 }

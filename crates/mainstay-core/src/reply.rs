@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Body;
+use crate::body::Body;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {

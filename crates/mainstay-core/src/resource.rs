@@ -1,17 +1,12 @@
-//! Things that can be read by URI.
+//! Resources: content that clients read by URI.
 
 use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
-use crate::{Context, Result};
-
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Body {
-    Text(String),
-    Bytes(Vec<u8>),
-}
+use crate::body::Body;
+use crate::call::Context;
+use crate::error::Result;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {
@@ -40,13 +35,13 @@ pub struct ResourceTemplate {
     pub mime: Option<String>,
 }
 
-/// A shelf of resources. One family may bring several.
-pub trait Resources: Send + Sync + 'static {
-    /// What the shelf shows; long shelves show templates instead of every item.
+/// A provider of resources. A family may have several; each answers for a part of the URI space.
+pub trait ResourceProvider: Send + Sync + 'static {
+    /// The resources in memory; a provider with very many lists templates instead.
     fn list(&self) -> Vec<ResourceInfo>;
 
-    /// The same, for a shelf that has to look first: on a disk, or elsewhere.
-    fn look(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
+    /// The same for a provider that has to do I/O first.
+    fn list_fresh(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
         Box::pin(std::future::ready(self.list()))
     }
 
@@ -54,7 +49,7 @@ pub trait Resources: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Whether this shelf answers for `uri` at all. It promises nothing about whether the resource exists.
+    /// Whether this provider answers for `uri`. It says nothing about whether the resource exists.
     fn owns(&self, uri: &str) -> bool;
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>>;

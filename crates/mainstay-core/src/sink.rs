@@ -1,4 +1,4 @@
-//! What a call sends on its way, and what it asks.
+//! What a running call sends to its client before the reply.
 
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::error::{Error, Kind, Result};
 use crate::question::{Answer, OpenQuestions};
 
+/// Severity of a log message, as in syslog (RFC 5424) and in the standard protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Debug,
@@ -18,7 +19,7 @@ pub enum Level {
     Emergency,
 }
 
-/// Something a running call tells its caller before the reply.
+/// Something a running call reports before the reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Note {
     Progress {
@@ -31,16 +32,17 @@ pub enum Note {
         logger: Option<String>,
         data: Value,
     },
-    /// A piece of output as it appears.
+    /// A part of the output of a command, while it runs.
     Chunk {
         stream: &'static str,
         text: String,
     },
 }
 
-/// Where a call's notes and questions go. Each transport encodes them in its own way, or has none.
+/// Where the notes and questions of a call go. Each transport encodes them in its own way, or drops them; the tool
+/// cannot tell.
 pub trait Sink: Send + Sync + 'static {
-    /// Never fails: a reader that has gone away is found out when the reply is written.
+    /// Never fails: that the client has gone is noticed when the reply is written.
     fn send(&self, note: Note) -> BoxFuture<'_, ()>;
 
     /// Either waits for the answers, in the order asked, or fails with [`Kind::InputRequired`] when they can only
@@ -48,11 +50,11 @@ pub trait Sink: Send + Sync + 'static {
     fn ask(&self, open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>>;
 }
 
-/// A caller that hears nothing and answers nothing.
+/// Discards notes and cannot ask: for clients whose protocol has no messages during a call.
 #[derive(Debug, Clone, Copy)]
-pub struct Quiet;
+pub struct NoSink;
 
-impl Sink for Quiet {
+impl Sink for NoSink {
     fn send(&self, _note: Note) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }

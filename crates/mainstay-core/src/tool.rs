@@ -1,4 +1,4 @@
-//! What a tool is: a declaration, its arguments, its output, and the deed.
+//! What a tool is: a declaration, its arguments, its output, and the function that runs it.
 
 use std::sync::Arc;
 
@@ -8,9 +8,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::call::Context;
+use crate::caller::Scope;
 use crate::error::{Error, Result};
+use crate::reply::Reply;
 use crate::schema::{self, Validator};
-use crate::{Context, Reply, Scope};
 
 /// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
 #[derive(
@@ -49,7 +51,10 @@ impl Effect {
     }
 }
 
-/// How long a tool may take.
+/// The standard protocol, where a spelling replaces the usual `family_verb`.
+const STANDARD: &str = "mcp";
+
+/// How long a tool may take, and whether it reports while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
     /// It says nothing on its way, neither progress nor log, and asks nothing: its reply needs no stream.
@@ -156,15 +161,15 @@ impl<T: Serialize + JsonSchema + Send> Output for T {
     }
 }
 
-/// A value, told in words of its own: what a client shows that reads only text. A file's content is easier to read, and
-/// shorter, than the same content inside JSON.
+/// A value with a text of its own, for clients that show only text. The content of a file is easier to read, and shorter,
+/// than the same content inside JSON.
 #[derive(Debug)]
-pub struct Told<T> {
+pub struct WithText<T> {
     pub value: T,
     pub text: String,
 }
 
-impl<T: Serialize + JsonSchema + Send> Output for Told<T> {
+impl<T: Serialize + JsonSchema + Send> Output for WithText<T> {
     fn schema() -> Option<Map<String, Value>> {
         T::schema()
     }
@@ -210,7 +215,7 @@ impl ToolInfo {
         let spec = T::SPEC;
         let spelled = |dialect: &str| spec.spellings.iter().find(|s| s.dialect == dialect).map(|s| s.name.to_owned());
         Self {
-            listed: spelled("mcp").unwrap_or_else(|| format!("{}_{}", spec.family, spec.verb)),
+            listed: spelled(STANDARD).unwrap_or_else(|| format!("{}_{}", spec.family, spec.verb)),
             name: Name { family: spec.family.into(), verb: spec.verb.into() },
             title: spec.title.into(),
             description: spec.description.into(),
@@ -230,23 +235,33 @@ impl ToolInfo {
         }
     }
 
-    /// The name this tool has in a dialect, if it is spoken there.
+    /// The name this tool has in a dialect, if it has one there.
     pub fn spelling(&self, dialect: &str) -> Option<&str> {
-        self.spellings.iter().find(|(spoken, _)| spoken == dialect).map(|(_, name)| name.as_str())
+        self.spellings.iter().find(|(other, _)| other == dialect).map(|(_, name)| name.as_str())
+    }
+
+    /// The name a contract gives the tool. The spelling of the standard endpoint does not count: it is no contract's.
+    pub fn contract_name(&self) -> Option<&str> {
+        self.spellings.iter().find(|(dialect, _)| dialect != STANDARD).map(|(_, name)| name.as_str())
+    }
+
+    /// The name that people are shown: the one in its contract, or else the listed one.
+    pub fn display_name(&self) -> &str {
+        self.contract_name().unwrap_or(&self.listed)
     }
 
     /// What a call with these arguments does to the world.
     pub fn effect_of(&self, args: &Value) -> Effect {
-        let rehearsal = self.dry_run && args.get("dry_run") == Some(&Value::Bool(true));
-        if rehearsal { Effect::Reads } else { self.weigh.map_or(self.effect, |weigh| weigh(args)) }
+        let dry_run = self.dry_run && args.get("dry_run") == Some(&Value::Bool(true));
+        if dry_run { Effect::Reads } else { self.weigh.map_or(self.effect, |weigh| weigh(args)) }
     }
 }
 
-/// A tool whose types have been erased: what the registry holds and the road calls.
+/// A tool whose types have been erased: what the registry holds and the engine calls.
 pub trait AnyTool: Send + Sync + 'static {
     fn info(&self) -> &ToolInfo;
 
-    /// Holds the arguments against the schema, before any policy is asked and anything is recorded.
+    /// Validates the arguments against the schema, before the call is recorded as begun.
     fn check(&self, args: &Value) -> Result<()>;
 
     /// `args` have passed [`AnyTool::check`].

@@ -1,33 +1,33 @@
 //! The engine: what happens to every call, whoever makes it and however it arrives.
 
+mod audit_log;
+mod audited_query;
 mod auth;
 mod events;
 mod feed;
 mod gate;
-mod inquiry;
 mod metrics;
+mod pipeline;
 mod policy;
-mod records;
-mod road;
 mod session;
 mod settings;
-mod shown;
+mod target;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use mainstay_auth::consent::ConsentPolicy;
-use mainstay_core::{Call, Caller, Clock, Context, Event, Registry, Result, Scope, ToolInfo};
+use mainstay_core::{Call, Caller, Clock, Context, DialectPolicy, Event, Quota, Registry, Result, Scope, ToolInfo};
 use mainstay_store::Store;
 
+pub use audit_log::{AuditRow, Phase};
+pub use audited_query::AuditedQuery;
 pub use events::Events;
 pub use feed::{FeedEvent, FeedUpdate, Listener};
 pub use gate::Lane;
-pub use inquiry::Inquiry;
 pub use metrics::Metrics;
-pub use records::{AuditRow, Phase};
-pub use settings::{EngineSettings, Quota, RateSettings};
+pub use settings::{EngineSettings, RateSettings};
 
 use gate::Gate;
 use policy::rate::RateLimits;
@@ -109,9 +109,14 @@ impl Engine {
         self.consent().is_required(Some(tool), tool.effect)
     }
 
-    /// The name people know a tool by, whichever of its spellings is given.
-    pub fn shown_name(&self, tool: &str) -> Option<String> {
-        self.registry().tool(tool).map(|tool| shown::tool_name(tool.info()).to_owned())
+    /// The name people are shown for a tool, whichever of its spellings is given.
+    pub fn display_name(&self, tool: &str) -> Option<String> {
+        self.registry().tool(tool).map(|tool| tool.info().display_name().to_owned())
+    }
+
+    /// The quota of a dialect: the configured one, or else the one it declares.
+    pub fn quota(&self, policy: DialectPolicy) -> Option<Quota> {
+        self.rate().quota(policy)
     }
 
     /// Whether this caller may look at what there is.
@@ -121,7 +126,7 @@ impl Engine {
 
     /// Counts a look at a list, named by its method, like a call: a list costs work, too.
     pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
-        self.admit(caller, method, None, [])
+        self.admit(caller, method, DialectPolicy::default(), [])
     }
 
     /// A share of the calls for one new connection.

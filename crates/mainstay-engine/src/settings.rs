@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mainstay_auth::ConsentSettings;
-use mainstay_core::{Error, Registry, Result};
+use mainstay_core::{Error, Quota, Registry, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -73,37 +73,15 @@ fn listed(registry: &Registry, setting: &str, name: &str) -> Result<String> {
     Ok(tool.info().listed.clone())
 }
 
-/// How often a client may call. Nothing but the dialect `agents` is limited unless it is written here.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How often a client may call. Unless set here, only dialects that declare a quota of their own are limited.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateSettings {
     /// All calls of one client together; looking at a list is one, too.
     pub per_client: Option<Quota>,
     /// Calls of one tool by one client, by the tool's name in any of its spellings.
     pub per_tool: BTreeMap<String, Quota>,
-    /// All requests of one client in the dialect `agents` and to its REST API: one principal's, or one address's where
-    /// there is no authentication.
-    pub agents: Quota,
-}
-
-impl Default for RateSettings {
-    fn default() -> Self {
-        Self { per_client: None, per_tool: BTreeMap::new(), agents: Quota { calls: 100, seconds: minute() } }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Quota {
-    /// How many calls…
-    #[schemars(range(min = 1))]
-    pub calls: u32,
-    /// …in how many seconds. Unused calls add up to `calls`, never more.
-    #[serde(default = "minute")]
-    #[schemars(range(min = 1))]
-    pub seconds: u32,
-}
-
-fn minute() -> u32 {
-    60
+    /// All requests of one client in a dialect, by the dialect's name, instead of the quota it declares: one principal's,
+    /// or one address's where there is no authentication. `agents` declares 100 requests a minute.
+    pub per_dialect: BTreeMap<String, Quota>,
 }

@@ -1,20 +1,18 @@
-//! Transports. This crate turns bytes into calls of the engine and the engine's outcomes into bytes; what a call may
-//! do is decided behind it, the same for every transport.
+//! Transports: the standard protocol (`mcp/`, over the SDK) and the dialects (`dialect/`), each over HTTP and stdio. This
+//! crate turns bytes into calls of the engine and results into bytes; what a call may do is decided in the engine.
 
-mod agents;
 pub mod client;
 mod connection;
-mod context;
+mod dialect;
 mod headers;
 mod http;
 mod mcp;
-mod mira;
 mod settings;
 mod stdio;
 
 pub use http::{Access, Bound, Operation, Route, bind, openapi, routes};
 pub use settings::ServerSettings;
-pub use stdio::{Dialect, serve_stdio};
+pub use stdio::{serve_dialect, serve_stdio};
 
 /// What the server says of itself.
 #[derive(Debug, Clone)]
@@ -39,8 +37,8 @@ pub enum StartError {
     Output(#[from] std::io::Error),
     #[error(transparent)]
     Auth(#[from] mainstay_auth::AuthConfigError),
-    #[error("the schemas of the dialect mira cannot be used: {0}")]
-    Contract(String),
+    #[error("the dialect {0} cannot be used: {1}")]
+    Dialect(&'static str, String),
     #[error("{0:?} cannot be an allowed host or origin: {1}")]
     Allowed(String, &'static str),
 }

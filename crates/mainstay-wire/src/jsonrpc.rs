@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0 framing, as every dialect shares it: one message in, or the reason it is none.
+//! JSON-RPC 2.0 framing, shared by all dialects and the standard endpoint.
 
 use std::borrow::Cow;
 
@@ -69,18 +69,15 @@ impl Refusal {
 
     /// The error as a response, ready to be written.
     pub fn to_json(&self) -> String {
-        failure(&self.id, &json!({"code": self.code, "message": self.message}))
+        let error = json!({"code": self.code, "message": self.message});
+        format!(r#"{{"jsonrpc":"2.0","id":{},"error":{error}}}"#, self.id)
     }
 }
 
-/// A response that holds a result.
-pub fn result(id: &Id, result: &Value) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
-}
-
-/// A response that holds an error, which is JSON where it is shown.
-pub fn failure(id: &Id, error: &impl std::fmt::Display) -> String {
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#)
+/// A response with this JSON text as its result.
+pub fn result(id: &Id, result: &[u8]) -> Vec<u8> {
+    let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
+    [head.as_bytes(), result, b"}"].concat()
 }
 
 /// The id of what looks like a request, for an answer that is given before the request is looked at.

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use mainstay_wire::{DIALECTS, DialectEntry};
 
 /// An MCP server and gateway: tools for AI agents, with permissions, limits and an audit log.
 ///
@@ -61,8 +63,8 @@ pub(crate) enum Command {
     /// Serve one client over standard input and output
     Stdio {
         /// Protocol to speak
-        #[arg(long, value_enum, default_value_t = Dialect::Mcp)]
-        dialect: Dialect,
+        #[arg(long, default_value = STANDARD, value_parser = dialect_names(&[]))]
+        dialect: String,
     },
     /// List the tools, of this program or of another server
     Tools {
@@ -115,15 +117,14 @@ pub(crate) enum Command {
     Completions { shell: clap_complete::Shell },
 }
 
-/// The protocol of `mainstay stdio`.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Dialect {
-    /// Model Context Protocol
-    Mcp,
-    /// JSON-RPC with a tool's name as the method and its value as the result
-    Mira,
-    /// Context caches only; requires --cache-root
-    Context,
+/// The standard protocol, served over the SDK; every other one is in the list of dialects.
+pub(crate) const STANDARD: &str = "mcp";
+
+/// The values of `--dialect`: the standard, the built-in dialects and `more`.
+pub(crate) fn dialect_names(more: &[DialectEntry]) -> PossibleValuesParser {
+    let standard = PossibleValue::new(STANDARD).help("The Model Context Protocol");
+    let dialects = DIALECTS.iter().chain(more).map(|dialect| PossibleValue::new(dialect.name).help(dialect.about));
+    PossibleValuesParser::new(std::iter::once(standard).chain(dialects))
 }
 
 /// The server to ask, if it is not this program itself.

@@ -12,19 +12,39 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use mainstay_core::Family;
+use mainstay_wire::{DIALECTS, DialectEntry};
 
 pub use config::Config;
 
 use program_name::ProgramName;
 
-/// Tool families that a program adds to the built-in ones; the test server uses it.
-pub type MoreFamilies = fn(&Config) -> Vec<Family>;
+/// What a program adds to the built-in families and dialects; the test server uses it.
+#[derive(Clone, Copy)]
+pub struct Extensions {
+    pub families: fn(&Config) -> Vec<Family>,
+    pub dialects: &'static [DialectEntry],
+    /// Where those dialects are served over HTTP: a path, and the name of the dialect.
+    pub dialect_routes: &'static [(&'static str, &'static str)],
+}
+
+impl Extensions {
+    pub const NONE: Self = Self { families: |_| Vec::new(), dialects: &[], dialect_routes: &[] };
+
+    /// All dialects, besides the standard protocol.
+    pub(crate) fn all_dialects(&self) -> impl Iterator<Item = &'static DialectEntry> {
+        DIALECTS.iter().chain(self.dialects)
+    }
+
+    pub(crate) fn dialect(&self, name: &str) -> Option<&'static DialectEntry> {
+        self.all_dialects().find(|dialect| dialect.name == name)
+    }
+}
 
 /// Runs the command line and returns the exit code. Errors are printed to standard error.
-pub fn main(args: impl Iterator<Item = OsString>, more: MoreFamilies) -> ExitCode {
+pub fn main(args: impl Iterator<Item = OsString>, more: Extensions) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let name = ProgramName::of(args.first().map(OsString::as_os_str));
-    let cli = match name.parse(&args) {
+    let cli = match name.parse(&args, more.dialects) {
         Ok(cli) => cli,
         Err((error, code)) => {
             // clap prints help to standard output and errors to standard error.

@@ -1,5 +1,5 @@
 //! The `mainstay` command.
 
 fn main() -> std::process::ExitCode {
-    mainstay::main(std::env::args_os(), |_| Vec::new())
+    mainstay::main(std::env::args_os(), mainstay::Extensions::NONE)
 }

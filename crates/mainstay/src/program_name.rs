@@ -5,16 +5,17 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use clap::{Arg, CommandFactory as _, FromArgMatches as _, Parser};
+use mainstay_wire::DialectEntry;
 
-use crate::cli::{Cli, Command, Context, Dialect, EXIT_CODES, Flags};
+use crate::cli::{Cli, Command, Context, EXIT_CODES, Flags, dialect_names};
 use crate::commands::context::USAGE_ERROR;
 
 /// A name, and the command line it has.
 pub(crate) struct ProgramName {
     /// Also the prefix of its error messages.
     pub(crate) name: &'static str,
-    /// Parses the whole command line, its first word included.
-    parse: fn(&[OsString]) -> Result<Cli, clap::Error>,
+    /// Parses the whole command line, its first word included. The dialects are those besides the built-in ones.
+    parse: fn(&[OsString], &[DialectEntry]) -> Result<Cli, clap::Error>,
     /// The exit code for a command line that cannot be parsed.
     usage_error: fn(&[OsString]) -> u8,
 }
@@ -28,7 +29,7 @@ static MAINSTAY: ProgramName = ProgramName {
 /// The other names, whose exit codes contract 002 defines.
 static OTHERS: [ProgramName; 2] = [
     ProgramName { name: "mcp-context-server", parse: context_server, usage_error: |_| USAGE_ERROR },
-    ProgramName { name: "context", parse: |args| context("context", args), usage_error: |_| USAGE_ERROR },
+    ProgramName { name: "context", parse: |args, _| context("context", args), usage_error: |_| USAGE_ERROR },
 ];
 
 /// Serves documents from context caches, packed into a budget of tokens, over standard input and output
@@ -63,8 +64,8 @@ impl ProgramName {
     }
 
     /// Parses the command line. An error comes with the exit code, which is 0 for `--help` and `--version`.
-    pub(crate) fn parse(&self, args: &[OsString]) -> Result<Cli, (clap::Error, u8)> {
-        (self.parse)(args).map_err(|error| {
+    pub(crate) fn parse(&self, args: &[OsString], dialects: &[DialectEntry]) -> Result<Cli, (clap::Error, u8)> {
+        (self.parse)(args, dialects).map_err(|error| {
             let code = if error.use_stderr() { (self.usage_error)(args) } else { 0 };
             (error, code)
         })
@@ -72,12 +73,16 @@ impl ProgramName {
 }
 
 /// The subcommand `context` uses no server, so it ignores the options and variables of one.
-fn mainstay(args: &[OsString]) -> Result<Cli, clap::Error> {
+fn mainstay(args: &[OsString], dialects: &[DialectEntry]) -> Result<Cli, clap::Error> {
     if starts_with_context(args) {
         return context("mainstay context", &args[1..]);
     }
-    let matches = Cli::command().mut_arg("cache_root", ignore_empty_variable).try_get_matches_from(args)?;
-    Cli::from_arg_matches(&matches)
+    let mut command = Cli::command().mut_arg("cache_root", ignore_empty_variable);
+    if !dialects.is_empty() {
+        let with_names = |arg: Arg| arg.value_parser(dialect_names(dialects));
+        command = command.mut_subcommand("stdio", |stdio| stdio.mut_arg("dialect", with_names));
+    }
+    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
 }
 
 /// `shown` is the program's name in its help.
@@ -87,7 +92,7 @@ fn context(shown: &'static str, args: &[OsString]) -> Result<Cli, clap::Error> {
     Ok(Cli { command, flags: Flags::default() })
 }
 
-fn context_server(args: &[OsString]) -> Result<Cli, clap::Error> {
+fn context_server(args: &[OsString], _dialects: &[DialectEntry]) -> Result<Cli, clap::Error> {
     let command = ContextServer::command().mut_args(|arg| match arg.get_id().as_str() {
         "cache_root" => ignore_empty_variable(arg).help("Directory that contains the caches (required)"),
         // An invalid variable that is meant for another server must not keep this one from starting.
@@ -95,7 +100,7 @@ fn context_server(args: &[OsString]) -> Result<Cli, clap::Error> {
         _ => arg,
     });
     let flags = ContextServer::from_arg_matches(&command.try_get_matches_from(args)?)?.flags;
-    Ok(Cli { command: Command::Stdio { dialect: Dialect::Context }, flags })
+    Ok(Cli { command: Command::Stdio { dialect: mainstay_wire::context::NAME.to_owned() }, flags })
 }
 
 /// Treats an empty variable as not set; otherwise the error would be about an option that nobody typed.
@@ -121,7 +126,7 @@ mod tests {
     fn parse(line: &[&str]) -> Result<Cli, u8> {
         let name = ProgramName::of(line.first().map(OsStr::new));
         let line: Vec<OsString> = line.iter().map(OsString::from).collect();
-        name.parse(&line).map_err(|(_, code)| code)
+        name.parse(&line, &[]).map_err(|(_, code)| code)
     }
 
     #[test]
@@ -143,7 +148,7 @@ mod tests {
     #[test]
     fn the_context_server_is_a_dialect_with_the_same_options() {
         let cli = parse(&["bin/mcp-context-server", "--cache-root", "c", "--log", "warn", "--tools", "files"]).unwrap();
-        assert!(matches!(cli.command, Command::Stdio { dialect: Dialect::Context }));
+        assert!(matches!(cli.command, Command::Stdio { dialect } if dialect == "context"));
         assert_eq!((cli.flags.cache_root, cli.flags.log), (Some("c".into()), Some("warn".into())));
     }
 

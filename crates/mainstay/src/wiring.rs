@@ -13,7 +13,7 @@ use mainstay_server::About;
 use mainstay_store::{Store, StoreOptions};
 use mainstay_tools::{ResourceWatcher, Setup};
 
-use crate::{Config, MoreFamilies};
+use crate::{Config, Extensions};
 
 /// The version that clients, `--version` and the OpenAPI document are told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -78,7 +78,7 @@ fn empty_workspace(config: &Config) -> anyhow::Result<Workspace> {
 }
 
 /// Builds the engine with all configured tools, and starts the watcher of resources.
-pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::Result<Engine> {
+pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Result<Engine> {
     // Sessions, watched files and commands need more descriptors than the usual soft limit of 1024.
     mainstay_sandbox::raise_open_files();
     let workspace = if config.serves_caches_only() { empty_workspace(config)? } else { open_workspace(config)? };
@@ -101,15 +101,24 @@ pub(crate) async fn open_engine(config: &Config, more: MoreFamilies) -> anyhow::
         started: Instant::now(),
     };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
-    families.extend(more(config));
+    families.extend((more.families)(config));
     // A name that two families use is an error of the program, so its detail is printed instead of the public message.
     let mut registry = Registry::new(families)
         .map_err(|error| anyhow::anyhow!("{}", error.detail.unwrap_or_else(|| error.public.into_owned())))?;
     registry.disable(&config.disabled_tools)?;
+    check_dialect_quotas(config, more)?;
     let engine = Engine::new(engine_settings(config), registry, store, Arc::new(SystemClock))?;
     let events = engine.events().clone();
     tokio::spawn(watcher.run(move |event| events.publish(event)));
     Ok(engine)
+}
+
+/// A misspelt name must not leave a dialect without the limit that was meant for it.
+fn check_dialect_quotas(config: &Config, more: Extensions) -> anyhow::Result<()> {
+    match config.engine.rate.per_dialect.keys().find(|name| more.dialect(name).is_none()) {
+        Some(name) => anyhow::bail!("engine.rate.per_dialect names {name:?}, and there is no such dialect"),
+        None => Ok(()),
+    }
 }
 
 /// The engine's settings. If commands can reach this server's port, requests without a token must not approve calls: a

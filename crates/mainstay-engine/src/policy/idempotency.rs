@@ -1,27 +1,28 @@
-//! Has this very call been made before?
+//! Idempotency keys: whether this very call has been made before.
 
-use mainstay_core::{Block, Error, Kind, Outcome, Reason, Reply, Result};
+use mainstay_core::{Block, Error, Kind, Reason, Reply, Result};
 use mainstay_store::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A key that is ours: the call runs under it, once.
+/// A key that this call holds: it runs under it, once.
 pub(crate) struct Claim {
     principal: String,
     key: String,
 }
 
 pub(crate) enum Entry {
-    /// No key was given, or this one is ours now.
+    /// The call has no key, or claimed this one.
     Go(Option<Claim>),
-    /// It has been done; this is what came of it.
-    Replay(Result<Outcome>),
+    /// The call was made before; this was its result.
+    Replay(Result<Reply>),
 }
 
-pub(crate) struct Asked<'a> {
+/// A call that may have a key.
+pub(crate) struct KeyedCall<'a> {
     pub(crate) principal: &'a str,
     pub(crate) key: Option<&'a str>,
-    /// The first result is given whatever the key is used for now.
+    /// The first result is returned whatever the key is used for now.
     pub(crate) first_result_wins: bool,
     pub(crate) target: &'a str,
     pub(crate) args_digest: &'a str,
@@ -29,23 +30,23 @@ pub(crate) struct Asked<'a> {
     pub(crate) hours: u32,
 }
 
-pub(crate) async fn begin(keys: Idempotency<'_>, asked: Asked<'_>) -> Result<Entry> {
-    let Some(key) = asked.key else { return Ok(Entry::Go(None)) };
+pub(crate) async fn begin(keys: Idempotency<'_>, call: KeyedCall<'_>) -> Result<Entry> {
+    let Some(key) = call.key else { return Ok(Entry::Go(None)) };
     sound(key)?;
     let begin = KeyClaim {
-        principal: asked.principal.to_owned(),
+        principal: call.principal.to_owned(),
         key: key.to_owned(),
-        target: asked.target.to_owned(),
-        args_digest: asked.args_digest.to_owned(),
-        now_ms: asked.now_ms,
-        expires_ms: asked.now_ms + i64::from(asked.hours) * 3_600_000,
+        target: call.target.to_owned(),
+        args_digest: call.args_digest.to_owned(),
+        now_ms: call.now_ms,
+        expires_ms: call.now_ms + i64::from(call.hours) * 3_600_000,
     };
     match keys.claim(begin).await? {
         ClaimOutcome::Claimed => {
-            Ok(Entry::Go(Some(Claim { principal: asked.principal.to_owned(), key: key.to_owned() })))
+            Ok(Entry::Go(Some(Claim { principal: call.principal.to_owned(), key: key.to_owned() })))
         }
         ClaimOutcome::Finished { target, args_digest, .. }
-            if !asked.first_result_wins && (target != asked.target || args_digest != asked.args_digest) =>
+            if !call.first_result_wins && (target != call.target || args_digest != call.args_digest) =>
         {
             Err(Error::new(
                 Kind::Conflict,
@@ -59,13 +60,13 @@ pub(crate) async fn begin(keys: Idempotency<'_>, asked: Asked<'_>) -> Result<Ent
     }
 }
 
-/// What the first call under this key gave; nothing if there was none.
+/// The result of the first call under this key, if there was one.
 pub(crate) async fn first(
     keys: Idempotency<'_>,
     principal: &str,
     key: &str,
     now_ms: i64,
-) -> Result<Option<Result<Outcome>>> {
+) -> Result<Option<Result<Reply>>> {
     sound(key)?;
     match keys.find(principal, key, now_ms).await? {
         None => Ok(None),
@@ -91,7 +92,7 @@ fn busy(key: &str) -> Error {
 }
 
 impl Claim {
-    pub(crate) async fn finish(&self, keys: Idempotency<'_>, result: &Result<Outcome>) -> Result<()> {
+    pub(crate) async fn finish(&self, keys: Idempotency<'_>, result: Result<&Reply, &Error>) -> Result<()> {
         Ok(keys.finish(&self.principal, &self.key, write(result)?).await?)
     }
 
@@ -108,14 +109,10 @@ enum Stored {
     Error { kind: String, public: String, reason: Option<Reason> },
 }
 
-fn write(result: &Result<Outcome>) -> Result<String> {
+fn write(result: Result<&Reply, &Error>) -> Result<String> {
     let stored = match result {
-        Ok(Outcome::Reply(reply)) => {
+        Ok(reply) => {
             Stored::Reply { content: reply.content.clone(), structured: reply.structured.clone(), failed: reply.failed }
-        }
-        // Keys are taken for tools alone; reading twice needs no memory.
-        Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => {
-            return Err(Error::internal("only a tool's reply is kept under a key"));
         }
         Err(error) => Stored::Error {
             kind: error.kind.as_str().to_owned(),
@@ -126,9 +123,9 @@ fn write(result: &Result<Outcome>) -> Result<String> {
     serde_json::to_string(&stored).map_err(Error::internal)
 }
 
-fn read(stored: &str) -> Result<Result<Outcome>> {
+fn read(stored: &str) -> Result<Result<Reply>> {
     Ok(match serde_json::from_str(stored).map_err(Error::internal)? {
-        Stored::Reply { content, structured, failed } => Ok(Outcome::Reply(Reply { content, structured, failed })),
+        Stored::Reply { content, structured, failed } => Ok(Reply { content, structured, failed }),
         Stored::Error { kind, public, reason } => {
             let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(Kind::Internal);
             Err(Error { reason: reason.map(Box::new), ..Error::new(kind, public) })
@@ -145,10 +142,9 @@ mod tests {
     fn what_is_kept_comes_back_the_same() {
         let mut reply = Reply::structured(json!({"a": 1}));
         reply.content.push(Block::image(vec![1, 2], "image/png"));
-        let ok = Ok(Outcome::Reply(reply.clone()));
-        assert_eq!(read(&write(&ok).unwrap()).unwrap().unwrap(), Outcome::Reply(reply));
+        assert_eq!(read(&write(Ok(&reply)).unwrap()).unwrap().unwrap(), reply);
         let error = Error::not_found("no such file").with_reason(Reason::path("x"));
-        let back = read(&write(&Err(error)).unwrap()).unwrap().unwrap_err();
+        let back = read(&write(Err(&error)).unwrap()).unwrap().unwrap_err();
         assert_eq!((back.kind, back.public.as_ref()), (Kind::NotFound, "no such file"));
         assert_eq!(*back.reason.unwrap(), Reason::path("x"));
     }

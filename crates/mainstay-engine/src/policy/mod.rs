@@ -1,4 +1,4 @@
-//! The rules a call meets on its road, each in its own file and each asked once.
+//! The policies of the pipeline, each in its own file.
 
 pub(crate) mod idempotency;
 pub(crate) mod rate;
@@ -6,21 +6,21 @@ pub(crate) mod record;
 pub(crate) mod scope;
 mod window;
 
-use mainstay_core::{Caller, Result, Scope};
+use mainstay_core::{Caller, DialectPolicy, Result, Scope};
 
 use crate::Engine;
 
 impl Engine {
-    /// What everything that is asked meets first. It is counted before anything else is looked at: what is refused for
-    /// another reason costs work, too.
+    /// Rate limits, then scopes: the first policies of every request. A request that is rejected later for another
+    /// reason still counts against the limits, because it costs work, too.
     pub(crate) fn admit(
         &self,
         caller: &Caller,
         target: &str,
-        dialect: Option<&str>,
-        needs: impl IntoIterator<Item = Scope>,
+        policy: DialectPolicy,
+        needed: impl IntoIterator<Item = Option<Scope>>,
     ) -> Result<()> {
-        self.rate().admit(caller, target, dialect)?;
-        needs.into_iter().try_for_each(|needed| scope::allow(caller, needed))
+        self.rate().admit(caller, target, policy)?;
+        scope::authorize(caller, needed)
     }
 }

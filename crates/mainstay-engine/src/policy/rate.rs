@@ -1,54 +1,60 @@
-//! How often may this client call?
+//! Rate limits: how often a client may call.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota as Bucket, RateLimiter};
 use mainstay_auth::ip_prefix;
-use mainstay_core::{Caller, Error, Kind, Principal, Reason, Result};
+use mainstay_core::{Caller, DialectPolicy, Error, Kind, Principal, Quota, Reason, Result};
+use parking_lot::RwLock;
 
 use super::window::Window;
-use crate::settings::{Quota, RateSettings};
+use crate::settings::RateSettings;
 
-/// Whose share a call is taken from. The principal alone: neither a new session, nor another address, nor a forged
+/// Who the configured limits are counted for. The principal alone: neither a new session, nor another address, nor a forged
 /// header makes a new client.
 type Client = Principal;
 
-/// Whose share of a dialect's limit: where nobody has to say who they are, the prefix of their address tells them apart.
+/// Who a dialect's quota is counted for: the principal, or without authentication the address, as a prefix.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum Visitor {
-    Known(Principal),
-    At(Option<IpAddr>),
+enum QuotaKey {
+    Principal(Principal),
+    Address(Option<IpAddr>),
 }
 
-impl Visitor {
+impl QuotaKey {
     fn of(caller: &Caller) -> Self {
         if caller.principal.is_local() {
-            Self::At(caller.ip.map(ip_prefix))
+            Self::Address(caller.ip.map(ip_prefix))
         } else {
-            Self::Known(caller.principal.clone())
+            Self::Principal(caller.principal.clone())
         }
     }
 }
 
+/// A configured limit: a token bucket, which admits a burst and then refills evenly.
 struct Limit {
     quota: Quota,
     buckets: DefaultKeyedRateLimiter<Client>,
 }
 
-/// A contract's limit, kept to the letter.
-struct Strict {
+/// A dialect's limit: never more calls than the quota in any window of its length.
+struct DialectLimit {
     quota: Quota,
-    calls: Window<Visitor>,
+    calls: Window<QuotaKey>,
 }
 
 pub(crate) struct RateLimits {
     per_client: Option<Limit>,
     per_tool: HashMap<String, Limit>,
-    per_dialect: BTreeMap<&'static str, Strict>,
+    /// The quotas set in the configuration, by dialect.
+    configured: BTreeMap<String, Quota>,
+    /// Created when a dialect with a quota is first used.
+    per_dialect: RwLock<HashMap<&'static str, Arc<DialectLimit>>>,
     clock: DefaultClock,
 }
 
@@ -57,35 +63,49 @@ impl RateLimits {
         Self {
             per_client: settings.per_client.map(Limit::new),
             per_tool: settings.per_tool.iter().map(|(tool, quota)| (tool.clone(), Limit::new(*quota))).collect(),
-            per_dialect: BTreeMap::from([("agents", Strict::new(settings.agents))]),
+            configured: settings.per_dialect.clone(),
+            per_dialect: RwLock::default(),
             clock: DefaultClock::default(),
         }
     }
 
-    pub(crate) fn admit(&self, caller: &Caller, tool: &str, dialect: Option<&str>) -> Result<()> {
-        if let Some(limit) = dialect.and_then(|dialect| self.per_dialect.get(dialect)) {
-            limit.admit(caller)?;
+    /// The quota of a dialect: the configured one, or else the one it declares.
+    pub(crate) fn quota(&self, policy: DialectPolicy) -> Option<Quota> {
+        self.configured.get(policy.name).copied().or(policy.quota)
+    }
+
+    /// Counts a request of this name, or fails with the time until the next one is admitted.
+    pub(crate) fn admit(&self, caller: &Caller, tool: &str, policy: DialectPolicy) -> Result<()> {
+        if let Some(quota) = self.quota(policy) {
+            self.dialect_limit(policy.name, quota).admit(caller)?;
         }
         let limits = self.per_client.iter().chain(self.per_tool.get(tool));
         limits.into_iter().try_for_each(|limit| limit.admit(&caller.principal, &self.clock))
     }
 
-    /// Forgets clients whose buckets are full again, so that memory follows those who call.
+    fn dialect_limit(&self, name: &'static str, quota: Quota) -> Arc<DialectLimit> {
+        if let Some(limit) = self.per_dialect.read().get(name) {
+            return limit.clone();
+        }
+        self.per_dialect.write().entry(name).or_insert_with(|| Arc::new(DialectLimit::new(quota))).clone()
+    }
+
+    /// Forgets clients whose buckets are full again, so that memory is used only for active clients.
     pub(crate) fn sweep(&self) {
         for limit in self.per_client.iter().chain(self.per_tool.values()) {
             limit.buckets.retain_recent();
         }
-        self.per_dialect.values().for_each(|limit| limit.calls.sweep(Instant::now()));
+        self.per_dialect.read().values().for_each(|limit| limit.calls.sweep(Instant::now()));
     }
 }
 
-impl Strict {
+impl DialectLimit {
     fn new(quota: Quota) -> Self {
         Self { quota, calls: Window::new(quota.calls, Duration::from_secs(u64::from(quota.seconds.max(1)))) }
     }
 
     fn admit(&self, caller: &Caller) -> Result<()> {
-        self.calls.admit(&Visitor::of(caller), Instant::now()).map_err(|wait| refusal(self.quota, wait))
+        self.calls.admit(&QuotaKey::of(caller), Instant::now()).map_err(|wait| refusal(self.quota, wait))
     }
 }
 
@@ -123,15 +143,15 @@ mod tests {
         RateLimits::new(&RateSettings {
             per_client: Some(quota(3)),
             per_tool: [("slow".to_owned(), quota(1))].into(),
-            agents: quota(2),
+            per_dialect: [("strict".to_owned(), quota(2))].into(),
         })
     }
 
     #[test]
     fn a_client_is_refused_past_its_quota_and_told_when_to_return() {
         let (limits, caller) = (limits(), Caller::local(None));
-        assert!((0..3).all(|_| limits.admit(&caller, "any", None).is_ok()));
-        let refused = limits.admit(&caller, "any", None).unwrap_err();
+        assert!((0..3).all(|_| limits.admit(&caller, "any", DialectPolicy::default()).is_ok()));
+        let refused = limits.admit(&caller, "any", DialectPolicy::default()).unwrap_err();
         assert_eq!(refused.kind, Kind::RateLimited);
         assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 3, retry_after: 20 });
     }
@@ -139,32 +159,45 @@ mod tests {
     #[test]
     fn a_tool_can_have_a_limit_of_its_own() {
         let (limits, caller) = (limits(), Caller::local(None));
-        assert!(limits.admit(&caller, "slow", None).is_ok());
-        assert!(limits.admit(&caller, "slow", None).is_err());
+        assert!(limits.admit(&caller, "slow", DialectPolicy::default()).is_ok());
+        assert!(limits.admit(&caller, "slow", DialectPolicy::default()).is_err());
     }
 
     #[test]
     fn clients_do_not_share_a_bucket() {
         let limits = limits();
         let other = Caller { principal: Principal::new("https://issuer", "b"), ..Caller::local(None) };
-        assert!((0..3).all(|_| limits.admit(&Caller::local(None), "any", None).is_ok()));
-        assert!(limits.admit(&other, "any", None).is_ok());
+        assert!((0..3).all(|_| limits.admit(&Caller::local(None), "any", DialectPolicy::default()).is_ok()));
+        assert!(limits.admit(&other, "any", DialectPolicy::default()).is_ok());
     }
 
     #[test]
     fn a_dialect_has_a_limit_of_its_own_for_each_principal_or_else_for_each_address() {
-        let limits =
-            RateLimits::new(&RateSettings { agents: Quota { calls: 2, seconds: 60 }, ..RateSettings::default() });
+        let declared =
+            DialectPolicy { name: "strict", quota: Some(Quota { calls: 2, seconds: 60 }), ..DialectPolicy::default() };
+        let limits = RateLimits::new(&RateSettings::default());
         let from = |ip: &str| Caller::local(Some(ip.parse().unwrap()));
         let alice = |ip: &str| Caller { principal: Principal::new("https://issuer", "alice"), ..from(ip) };
         for caller in [from("127.0.0.1"), from("2001:db8::1"), alice("127.0.0.1")] {
-            assert!((0..2).all(|_| limits.admit(&caller, "any", Some("agents")).is_ok()));
-            assert!(limits.admit(&caller, "any", Some("agents")).is_err());
-            assert!(limits.admit(&caller, "any", None).is_ok(), "other dialects do not share it");
+            assert!((0..2).all(|_| limits.admit(&caller, "any", declared).is_ok()));
+            assert!(limits.admit(&caller, "any", declared).is_err());
+            assert!(limits.admit(&caller, "any", DialectPolicy::default()).is_ok(), "other dialects do not share it");
         }
         for same in ["127.0.0.2", "::1", "::ffff:127.0.0.1", "2001:db8::2"] {
-            assert!(limits.admit(&from(same), "any", Some("agents")).is_err(), "{same}");
+            assert!(limits.admit(&from(same), "any", declared).is_err(), "{same}");
         }
-        assert!(limits.admit(&alice("10.0.0.9"), "any", Some("agents")).is_err(), "another address is the same person");
+        assert!(limits.admit(&alice("10.0.0.9"), "any", declared).is_err(), "another address is the same person");
+    }
+
+    #[test]
+    fn a_configured_quota_replaces_the_one_a_dialect_declares() {
+        let declared = DialectPolicy { name: "strict", quota: Some(Quota { calls: 9, seconds: 60 }), ..limitless() };
+        assert_eq!(limits().quota(declared), Some(Quota { calls: 2, seconds: 60 }));
+        assert_eq!(limits().quota(DialectPolicy { name: "other", ..declared }), declared.quota);
+        assert_eq!(limits().quota(limitless()), None);
+    }
+
+    fn limitless() -> DialectPolicy {
+        DialectPolicy::default()
     }
 }

@@ -1,37 +1,50 @@
-//! The record of a call: in the audit, in the metrics, and for those who listen.
+//! The record of a call: its audit entries, its metrics, and the event about it.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Called, Effect, Error, Event, Kind, Outcome, Result};
+use mainstay_core::{Call, Called, Caller, Effect, Error, Event, Kind, Result};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
 
-/// How what is called looks in the records.
-pub(crate) struct Portrait<'a> {
-    pub(crate) what: Called,
+/// What is recorded about the target of a call.
+pub(crate) struct AuditSubject<'a> {
+    pub(crate) called: Called,
     pub(crate) target: &'a str,
-    pub(crate) shown: &'a str,
+    pub(crate) display_name: &'a str,
     pub(crate) metric: Arc<str>,
     pub(crate) effect: Effect,
 }
 
-impl<'a> Portrait<'a> {
-    /// Of something that is no call of ours: it is recorded, and never runs as one.
-    pub(crate) fn unheard(target: &'a str, metric: &str) -> Self {
-        Self { what: Called::Resource, target, shown: target, metric: metric.into(), effect: Effect::Reads }
+impl<'a> AuditSubject<'a> {
+    /// Of something that is recorded and never runs as a call, so no event is published about it.
+    pub(crate) fn query(target: &'a str, metric: &str) -> Self {
+        Self { called: Called::Resource, target, display_name: target, metric: metric.into(), effect: Effect::Reads }
     }
 }
 
-/// Opened when a call sets out. However the call ends, even by being dropped, it leaves a row.
+/// Who made the request that is recorded.
+pub(crate) struct Requester<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) request_id: &'a str,
+    pub(crate) session: Option<&'a str>,
+}
+
+impl<'a> From<&'a Call> for Requester<'a> {
+    fn from(call: &'a Call) -> Self {
+        Self { caller: &call.caller, request_id: &call.request_id, session: call.session.as_deref() }
+    }
+}
+
+/// Opened when a request arrives. However it ends, even by being dropped, it leaves an audit entry.
 pub(crate) struct Record {
     engine: Engine,
     started: Instant,
-    /// Gone once it has been written down.
+    /// `None` once it has been written.
     entry: Option<AuditEntry>,
-    what: Called,
-    shown: Arc<str>,
+    called: Called,
+    display_name: Arc<str>,
     metric: Arc<str>,
     changes: bool,
     began: bool,
@@ -39,15 +52,15 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn open(engine: &Engine, call: &Call, portrait: Portrait<'_>, args_digest: String) -> Self {
-        let Portrait { what, target, shown, metric, effect } = portrait;
+    pub(crate) fn open(engine: &Engine, by: &Requester<'_>, subject: AuditSubject<'_>, args_digest: String) -> Self {
+        let AuditSubject { called, target, display_name, metric, effect } = subject;
         let entry = AuditEntry {
             at_ms: engine.clock().now_ms(),
             phase: Phase::Ended,
-            request_id: call.request_id.to_string(),
-            principal: call.caller.principal.to_string(),
-            session: call.session.as_deref().map(str::to_owned),
-            ip: call.caller.ip.map(|ip| ip.to_string()),
+            request_id: by.request_id.to_owned(),
+            principal: by.caller.principal.to_string(),
+            session: by.session.map(str::to_owned),
+            ip: by.caller.ip.map(|ip| ip.to_string()),
             target: target.to_owned(),
             effect: effect.as_str().to_owned(),
             args_digest,
@@ -58,8 +71,8 @@ impl Record {
             engine: engine.clone(),
             started: Instant::now(),
             entry: Some(entry),
-            what,
-            shown: shown.into(),
+            called,
+            display_name: display_name.into(),
             metric,
             changes: effect.changes(),
             began: false,
@@ -79,14 +92,20 @@ impl Record {
         Ok(())
     }
 
-    /// The call runs now: those who listen are told what comes of it.
+    /// The call runs now: an event will be published about its outcome.
     pub(crate) fn run(&mut self) {
         self.ran = true;
     }
 
-    /// Writes down what came of it. What was begun is acknowledged only once this is on disk.
-    pub(crate) async fn end(mut self, result: Result<Outcome>) -> Result<Outcome> {
-        let Some(entry) = self.close(outcome_word(&result)) else { return result };
+    /// Writes the outcome. A call that was recorded as begun is answered only once this is on disk.
+    /// `failed` tells an output that reports a failure of its own.
+    pub(crate) async fn end<T>(mut self, result: Result<T>, failed: impl Fn(&T) -> bool) -> Result<T> {
+        let outcome = match &result {
+            Ok(output) if failed(output) => "failed",
+            Ok(_) => "ok",
+            Err(error) => error.kind.as_str(),
+        };
+        let Some(entry) = self.close(outcome) else { return result };
         if let Err(error) = &result {
             log(&entry, error);
         }
@@ -100,7 +119,7 @@ impl Record {
         }
     }
 
-    /// The finished row, counted and, if the call ran, announced.
+    /// The finished entry, counted in the metrics and, if the call ran, published as an event.
     fn close(&mut self, outcome: &'static str) -> Option<AuditEntry> {
         let mut entry = self.entry.take()?;
         let took = self.started.elapsed();
@@ -116,9 +135,9 @@ impl Record {
 
     fn event(&self, entry: &AuditEntry, outcome: &'static str) -> Event {
         Event::Called {
-            what: self.what.clone(),
+            what: self.called.clone(),
             target: entry.target.as_str().into(),
-            shown: self.shown.clone(),
+            shown: self.display_name.clone(),
             principal: entry.principal.as_str().into(),
             session: entry.session.as_deref().map(Into::into),
             request_id: entry.request_id.as_str().into(),
@@ -143,18 +162,10 @@ impl Drop for Record {
     }
 }
 
-fn outcome_word(result: &Result<Outcome>) -> &'static str {
-    match result {
-        Ok(Outcome::Reply(reply)) if reply.failed => "failed",
-        Ok(_) => "ok",
-        Err(error) => error.kind.as_str(),
-    }
-}
-
-/// The detail stays here: it goes to the log with the request's id and crosses no wire.
+/// The private detail goes to the log with the request id, and nowhere else.
 fn log(entry: &AuditEntry, error: &Error) {
     let (request_id, target, kind) = (&entry.request_id, &entry.target, error.kind.as_str());
-    // What is the caller's to mend is no trouble of the operator's.
+    // What the caller can correct is no concern of the operator.
     let trouble = matches!(error.kind, Kind::Internal | Kind::Unavailable | Kind::TimedOut);
     let reason = error.public.as_ref();
     match &error.detail {

@@ -130,9 +130,9 @@ async fn somebody_elses_calls_are_heard_by_an_admin_alone() {
         listeners.push(house.engine.listen(&caller, None).await.unwrap());
     }
     let call = |caller: &Caller| {
-        let call = Call::tool("test_drop", json!({}), std::sync::Arc::new(caller.clone()));
+        let call = Call::new(std::sync::Arc::new(caller.clone()));
         let engine = house.engine.clone();
-        async move { engine.call(call, &engine.lane()).await.unwrap() }
+        async move { engine.call_tool("test_drop", json!({}), call, &engine.lane()).await.unwrap() }
     };
     call(&bob).await;
     call(&alice).await;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mainstay_core::{
     Answer, AnswerAction, BoxFuture, Call, Caller, Context, Effect, Error, Family, Kind, ManualClock, Note,
-    OpenQuestions, Outcome, Principal, Question, Reason, Registry, Reply, Result, Scopes, Sink, Spec, Spelling, Tool,
+    OpenQuestions, Principal, Question, Reason, Registry, Reply, Result, Scopes, Sink, Spec, Spelling, Tool,
 };
 use mainstay_engine::{Engine, EngineSettings};
 use mainstay_store::{AuditQuery, AuditRow, Store, StoreOptions};
@@ -46,8 +46,8 @@ impl House {
         self.wiped.load(Ordering::Relaxed)
     }
 
-    pub(crate) async fn call(&self, caller: &Caller, tool: &str, args: Value) -> Result<Outcome> {
-        self.engine.call(Call::tool(tool, args, Arc::new(caller.clone())), &self.engine.lane()).await
+    pub(crate) async fn call(&self, caller: &Caller, tool: &str, args: Value) -> Result<Reply> {
+        self.engine.call_tool(tool, args, Call::new(Arc::new(caller.clone())), &self.engine.lane()).await
     }
 
     pub(crate) async fn call_with(
@@ -55,10 +55,10 @@ impl House {
         caller: &Caller,
         sink: &Arc<impl Sink + 'static>,
         args: Value,
-    ) -> Result<Outcome> {
-        let mut call = Call::tool("test_wipe", args, Arc::new(caller.clone()));
+    ) -> Result<Reply> {
+        let mut call = Call::new(Arc::new(caller.clone()));
         call.sink = sink.clone();
-        self.engine.call(call, &self.engine.lane()).await
+        self.engine.call_tool("test_wipe", args, call, &self.engine.lane()).await
     }
 
     /// Makes the call and gives the id of the consent it needs.

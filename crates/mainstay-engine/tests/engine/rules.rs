@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Call, Caller, Change, Event, Kind, Outcome, Result};
-use mainstay_engine::{EngineSettings, FeedUpdate, Inquiry, Quota};
+use mainstay_core::{Call, Caller, Change, DialectPolicy, Event, Kind, Quota, Reply, Result};
+use mainstay_engine::{AuditedQuery, EngineSettings, FeedUpdate};
 use serde_json::{Value, json};
 
 use crate::house::{House, local, with_token};
@@ -39,21 +39,22 @@ async fn a_call_of_a_wrong_shape_or_without_the_scope_counts_like_any_other() {
 async fn an_inquiry_without_the_scope_counts_like_any_other() {
     let house = limited(2).await;
     let ask = async || {
-        let inquiry = Inquiry {
-            needs: Some(mainstay_core::Scope::Read),
-            ..Inquiry::new("tools/list", Arc::new(with_token("ann", "write")))
+        let query = AuditedQuery {
+            scope: Some(mainstay_core::Scope::Read),
+            ..AuditedQuery::new("tools/list", Arc::new(with_token("ann", "write")))
         };
-        kind(house.engine.attend(inquiry, async { Ok(()) }).await)
+        kind(house.engine.audited_query(query, async { Ok(()) }).await)
     };
     assert_eq!([ask().await, ask().await], [Some(Kind::Denied); 2]);
     assert_eq!(ask().await, Some(Kind::RateLimited));
 }
 
 /// A call under the key k, as contract 001 has it.
-async fn keyed(house: &House, caller: &Caller, tool: &str, args: Value) -> Result<Outcome> {
-    let mut call = Call::tool(tool, args, Arc::new(caller.clone()));
-    (call.idempotency_key, call.first_result_wins) = (Some("k".into()), true);
-    house.engine.call(call, &house.engine.lane()).await
+async fn keyed(house: &House, caller: &Caller, tool: &str, args: Value) -> Result<Reply> {
+    let mut call = Call::new(Arc::new(caller.clone()));
+    call.idempotency_key = Some("k".into());
+    call.policy = DialectPolicy { first_result_wins: true, ..DialectPolicy::default() };
+    house.engine.call_tool(tool, args, call, &house.engine.lane()).await
 }
 
 #[tokio::test]
@@ -91,7 +92,7 @@ async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
     house.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
     assert_eq!(kind(house.call(&local(), "test_look", json!({"fail": true})).await), Some(Kind::Unavailable));
     let caller = Arc::new(local());
-    let seen = house.engine.consult(&caller, "test_look", json!({})).await.unwrap();
+    let seen = house.engine.read_tool(&caller, "test_look", json!({})).await.unwrap();
     assert_eq!(seen, Some(json!({"seen": true})));
     house.call(&local(), "test_look", json!({})).await.unwrap();
     house.call(&local(), "test_look", json!({})).await.unwrap();
@@ -122,7 +123,8 @@ async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
 async fn what_is_consulted_only_reads_and_what_it_fails_for_is_passed_on() {
     let house = House::new().await;
     let rows = house.audit().await.len();
-    let ask = async |caller: Caller, tool: &str, args: Value| house.engine.consult(&Arc::new(caller), tool, args).await;
+    let ask =
+        async |caller: Caller, tool: &str, args: Value| house.engine.read_tool(&Arc::new(caller), tool, args).await;
     assert_eq!(kind(ask(local(), "test_look", json!({"fail": true})).await), Some(Kind::Unavailable));
     assert_eq!(kind(ask(local(), "test_look", json!({"no_such": 1})).await), Some(Kind::Invalid));
     assert_eq!(kind(ask(local(), "test_drop", json!({})).await), Some(Kind::Internal));

@@ -1,6 +1,6 @@
 //! Why a request to another server failed, and what to do about it.
 
-use mainstay_wire::asking::Fault;
+use mainstay_wire::client::Fault;
 
 /// Each message names the URL, without secrets, and most of them say what to do. Texts of the server may be part of it, so
 /// whoever prints it has to escape control characters.

@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mainstay_wire::asking::{self, Fault, Heard};
-use mainstay_wire::events;
+use mainstay_wire::client::{self as rpc, Fault, Heard};
+use mainstay_wire::sse;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, Response, Url};
@@ -116,7 +116,7 @@ impl HttpClient {
 
     /// Sends a notification, which has no response.
     pub(super) async fn notify(&self, method: &str) -> Result<(), RemoteError> {
-        let sent = self.post(asking::notification(method)).send().await;
+        let sent = self.post(rpc::notification(method)).send().await;
         sent.map(|_| ()).map_err(|error| self.failed(&error))
     }
 
@@ -151,7 +151,7 @@ impl HttpClient {
     /// A request in the agreed version. The stateless one repeats the method and the tool's name in headers.
     fn build(&self, id: u64, method: &str, params: &Value) -> RequestBuilder {
         let Version::Stateless(version) = self.version else {
-            return self.post(asking::request(id, method, params));
+            return self.post(rpc::request(id, method, params));
         };
         let mut params = params.clone();
         params["_meta"] = json!({
@@ -159,7 +159,7 @@ impl HttpClient {
             "io.modelcontextprotocol/clientCapabilities": {},
             "io.modelcontextprotocol/clientInfo": super::client_info(),
         });
-        let request = self.post(asking::request(id, method, &params)).header("mcp-method", method);
+        let request = self.post(rpc::request(id, method, &params)).header("mcp-method", method);
         match params.get("name").and_then(Value::as_str) {
             Some(name) => request.header("mcp-name", name),
             None => request,
@@ -193,7 +193,7 @@ impl HttpClient {
     async fn read(&self, mut response: Response, pending: &mut PendingResponse<'_>) -> Result<(), RemoteError> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let streamed = kind.starts_with("text/event-stream");
-        let (mut whole, mut events) = (Vec::new(), events::Reader::default());
+        let (mut whole, mut events) = (Vec::new(), sse::Reader::default());
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
             if streamed {
                 events.push(&chunk).iter().for_each(|event| pending.receive(event));
@@ -232,7 +232,7 @@ impl PendingResponse<'_> {
     /// Takes one message. Only the first response with the request's id counts, and an error without an id: a server
     /// that could not read the request does not know its id.
     fn receive(&mut self, message: &str) {
-        match asking::hear(message) {
+        match rpc::hear(message) {
             Some(Heard::Answer { id, outcome })
                 if self.outcome.is_none() && id.as_ref().map_or(outcome.is_err(), |id| *id == self.id) =>
             {

@@ -13,10 +13,10 @@ use mainstay_wire::jsonrpc::Refusal;
 const BODY_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The whole body, or the error response. `to_body` writes the body of the 413 response in the protocol of the route.
-pub(crate) async fn read(
+pub(crate) async fn read<B: Into<Body>>(
     body: Body,
     limit: usize,
-    to_body: impl Fn(&Refusal) -> String,
+    to_body: impl Fn(&Refusal) -> B,
 ) -> Result<Bytes, Box<Response>> {
     match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::any;
+use axum::middleware::from_fn;
 use futures::future::join_all;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,21 +15,21 @@ use hyper_util::service::TowerToHyperService;
 use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
-use mainstay_wire::mira::{Place, Transport};
+use mainstay_wire::{DialectEntry, DialectSettings, Endpoint, Transport, agents, mira};
 use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt as _;
 
+use super::dialect::DialectEndpoint;
 use super::open_connections::OpenConnections;
 use super::openapi::openapi;
-use super::routes::{Services, router, routes};
-use super::{api, auth, consent, guard, jsonrpc, mcp, rpc, ws};
-use crate::agents;
+use super::routes::{Route, Services, message, router, routes};
+use super::{api, consent, guard, mcp, ws};
 use crate::connection::Peer;
+use crate::dialect::Dispatcher;
 use crate::mcp::Shared;
-use crate::mira;
 use crate::{About, ServerSettings, StartError};
 
 /// Between the end of the last call and the end of the streams: its response is still being written.
@@ -63,45 +62,64 @@ struct Listener {
 
 /// Binds the addresses and builds the router. Fails if it would be unsafe to serve: on a public address without
 /// authentication, for one.
-pub async fn bind(engine: &Engine, about: &About, settings: &ServerSettings) -> Result<Bound, StartError> {
+///
+/// `dialects` are all that the server knows; `more_routes` are paths for some of them besides those in the route table.
+pub async fn bind(
+    engine: &Engine,
+    about: &About,
+    settings: &ServerSettings,
+    dialects: &[DialectEntry],
+    more_routes: &[(&'static str, &'static str)],
+) -> Result<Bound, StartError> {
     let open = OpenConnections::default();
     let (socket, address) = bind_address(settings.listen, "--listen", settings).await?;
     let authenticator = Authenticator::new(engine.auth_backend(), settings.auth.as_ref(), address, mcp::PATH)?;
-    let desk = Arc::new(mira::Desk::new(engine.clone())?);
-    let rpc = |endpoint: Option<String>| {
-        let place = Place { transport: Transport::Http { endpoint }, auth_required: settings.auth.is_some() };
-        Arc::new(rpc::Endpoint { desk: desk.clone(), place: Arc::new(place), message_bytes: settings.message_bytes })
+    let dialect_endpoint = |path: &'static str, name: &'static str, url: Option<String>| {
+        let unusable = |reason: String| StartError::Dialect(name, reason);
+        let entry = dialects.iter().find(|entry| entry.name == name);
+        let entry = entry.ok_or_else(|| unusable("it is not in the list of dialects".to_owned()))?;
+        let dialect = (entry.build)(&DialectSettings::default());
+        let dialect = dialect.map_err(|error| unusable(error.detail.unwrap_or_default()))?;
+        let message_bytes = dialect.message_bytes().unwrap_or(settings.message_bytes);
+        let endpoint = Endpoint { transport: Transport::Http { url }, auth_required: settings.auth.is_some() };
+        let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
+        Ok::<_, StartError>(Arc::new(DialectEndpoint { path, dispatcher, message_bytes }))
     };
+    let mut routes = routes();
+    routes.extend(more_routes.iter().map(|(path, name)| Route::dialect(path, name, message("dialect", name))));
+    let served = routes.iter().filter_map(|route| Some((route.path, route.dialect?)));
+    let endpoints = served.map(|(path, name)| dialect_endpoint(path, name, public_url(address, settings, path)));
+    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     let shared = Arc::new(Shared::new(engine.clone(), about));
     let origin = origin(address, settings);
     let consents = consent::Consents::new(engine.clone(), authenticator.clone(), origin.as_deref());
     if let Some(origin) = origin {
         engine.consent().set_origin(origin);
     }
-    let agents = Arc::new(agents::Desk { engine: engine.clone() });
-    let message_bytes = settings.message_bytes;
+    let agents = dialect_endpoint(api::PATH, agents::NAME, None)?;
     let services = Services {
         engine: engine.clone(),
         mcp: Arc::new(mcp::Endpoint::new(shared, settings, authenticator.clone(), open.streams.clone())),
-        rpc: rpc(endpoint(address, settings)),
-        jsonrpc: Arc::new(jsonrpc::Endpoint { desk: agents.clone(), message_bytes }),
         api: Arc::new(api::Api {
-            desk: agents,
+            dispatcher: agents.dispatcher.clone(),
             protected: about.protected.clone(),
             issues_tokens: authenticator.authorization_server().is_some(),
         }),
         consents,
         ws: ws::Endpoint::new(engine.clone(), authenticator.clone(), settings.websockets, open.clone()),
         openapi: openapi(about.version).to_string().into(),
-        authenticator: authenticator.clone(),
+        dialects: endpoints,
+        authenticator,
     };
-    let main = Listener { socket, address, router: guarded(router(routes(), &services), address, settings)? };
+    let main = Listener { socket, address, router: guarded(router(routes, &services), address, settings)? };
     let mira = match settings.mira_listen {
         None => None,
         Some(wanted) => {
             let (socket, address) = bind_address(wanted, "server.mira_listen", settings).await?;
-            let handler = any(rpc::serve).with_state(rpc(own_endpoint(address)));
-            let router = Router::new().route("/", handler.layer(from_fn_with_state(authenticator, auth::identify)));
+            let services =
+                Services { dialects: vec![dialect_endpoint("/", mira::NAME, own_endpoint(address))?], ..services };
+            let route = Route::dialect("/", mira::NAME, message("mira", "Call a tool by JSON-RPC"));
+            let router = router(vec![route], &services);
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
     };
@@ -115,9 +133,9 @@ fn origin(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
     public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))
 }
 
-/// The URL of `/rpc`.
-fn endpoint(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
-    Some(origin(address, settings)? + rpc::PATH)
+/// Where clients reach a path of the main listener.
+fn public_url(address: SocketAddr, settings: &ServerSettings, path: &str) -> Option<String> {
+    Some(origin(address, settings)? + path)
 }
 
 /// The URL of the extra listener for mira, if its address is a single one: no setting names another.
@@ -245,6 +263,7 @@ fn with_write_timeout<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+    use super::super::routes::RPC_PATH;
     use super::*;
 
     #[test]
@@ -262,7 +281,7 @@ mod tests {
         ] {
             let (address, settings) =
                 (address.parse().unwrap(), ServerSettings { auth: audience.map(auth), ..ServerSettings::default() });
-            assert_eq!(endpoint(address, &settings).as_deref(), rpc, "{address} {audience:?}");
+            assert_eq!(public_url(address, &settings, RPC_PATH).as_deref(), rpc, "{address} {audience:?}");
             assert_eq!(own_endpoint(address).as_deref(), own, "{address} {audience:?}");
         }
     }

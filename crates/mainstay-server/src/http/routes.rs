@@ -9,35 +9,48 @@ use axum::routing::{MethodRouter, any, get, post};
 use bytes::Bytes;
 use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
+use mainstay_wire::{agents, mira};
 use serde_json::{Value, json};
 
 use super::api::{self, View};
+use super::dialect::{self, DialectEndpoint};
 use super::route::{Access, FORM, JSON, Operation};
-use super::{auth, consent, docs, health, jsonrpc, mcp, oauth, rpc, ws};
+use super::{auth, consent, docs, health, mcp, oauth, ws};
+
+/// Where the dialect `mira` is served.
+pub(super) const RPC_PATH: &str = "/rpc";
 
 /// The state of all handlers.
 pub(super) struct Services {
     pub(super) engine: Engine,
     pub(super) authenticator: Authenticator,
     pub(super) mcp: Arc<mcp::Endpoint>,
-    pub(super) rpc: Arc<rpc::Endpoint>,
-    pub(super) jsonrpc: Arc<jsonrpc::Endpoint>,
+    pub(super) dialects: Vec<Arc<DialectEndpoint>>,
     pub(super) api: Arc<api::Api>,
     pub(super) consents: Arc<consent::Consents>,
     pub(super) ws: Arc<ws::Endpoint>,
     pub(super) openapi: Bytes,
 }
 
+impl Services {
+    /// The endpoint of a dialect at a path.
+    fn dialect(&self, path: &str, name: &str) -> Option<Arc<DialectEndpoint>> {
+        self.dialects.iter().find(|endpoint| endpoint.is_at(path, name)).cloned()
+    }
+}
+
 type Handler = Box<dyn Fn(&Services) -> MethodRouter>;
 
 /// Wraps a route outside its token check.
-type Middleware = fn(&Services, MethodRouter) -> MethodRouter;
+type Middleware = Box<dyn Fn(&Services, MethodRouter) -> MethodRouter>;
 
 /// An entry of the route table.
 pub struct Route {
     pub path: &'static str,
     pub access: Access,
     pub operations: Vec<Operation>,
+    /// The dialect that is served here.
+    pub(super) dialect: Option<&'static str>,
     handler: Handler,
     outside: Option<Middleware>,
 }
@@ -50,7 +63,7 @@ impl Route {
         operations: impl Into<Vec<Operation>>,
     ) -> Self {
         let (operations, handler) = (operations.into(), Box::new(handler));
-        Self { path, access: Access::Token, operations, handler, outside: None }
+        Self { path, access: Access::Token, operations, dialect: None, handler, outside: None }
     }
 
     /// A route for clients that cannot have a token yet or never have one: how to get a token, health checks, docs.
@@ -60,8 +73,21 @@ impl Route {
 
     /// Middleware that runs before the token check: it may supply the token, or change the response to a request that
     /// failed the check.
-    fn outside(self, middleware: Middleware) -> Self {
-        Self { outside: Some(middleware), ..self }
+    fn outside(self, middleware: impl Fn(&Services, MethodRouter) -> MethodRouter + 'static) -> Self {
+        Self { outside: Some(Box::new(middleware)), ..self }
+    }
+
+    /// The route of a dialect. Its endpoint is made from the list of dialects when the server starts.
+    pub(super) fn dialect(path: &'static str, name: &'static str, operation: Operation) -> Self {
+        let handler = move |services: &Services| match services.dialect(path, name) {
+            Some(endpoint) => any(dialect::serve).with_state(endpoint),
+            None => any(http::StatusCode::NOT_FOUND),
+        };
+        let route = Self { dialect: Some(name), ..Self::with_token(path, handler, [operation]) };
+        route.outside(move |services, route| match services.dialect(path, name) {
+            Some(endpoint) => route.layer(from_fn_with_state(endpoint, dialect::describe_unauthorized)),
+            None => route,
+        })
     }
 }
 
@@ -98,28 +124,23 @@ fn protocol_routes() -> Vec<Route> {
                     .responds(204, "The session has ended."),
             ],
         ),
-        Route::with_token(
-            rpc::PATH,
-            |services| any(rpc::serve).with_state(services.rpc.clone()),
-            [message("mira", "Call a tool by JSON-RPC")
+        Route::dialect(
+            RPC_PATH,
+            mira::NAME,
+            message("mira", "Call a tool by JSON-RPC")
                 .describe(
                     "The method is the tool's name, params are its arguments, the result is its value. A call with \
                      stream=true can be answered as a stream of events.",
                 )
                 .responds(413, too_large)
-                .responds(415, not_json)],
+                .responds(415, not_json),
         ),
-        Route::with_token(
-            "/jsonrpc",
-            |services| any(jsonrpc::serve).with_state(services.jsonrpc.clone()),
-            [jsonrpc_operation()],
-        )
-        .outside(|_, route| route.layer(from_fn(jsonrpc::unauthorized_in_words))),
+        Route::dialect("/jsonrpc", agents::NAME, jsonrpc_operation()),
     ]
 }
 
 /// One JSON-RPC message in, one out.
-fn message(tag: &str, summary: &str) -> Operation {
+pub(super) fn message(tag: &str, summary: &str) -> Operation {
     Operation::post(tag, summary)
         .accepts(JSON, "Request", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
         .responds_json(200, "Response", "The response.")

@@ -4,7 +4,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
-    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, Outcome, PromptInfo, PromptReply, Reason, Reply,
+    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
     ResourceInfo, ResourceLink, ResourceTemplate, Role, ToolInfo,
 };
 use mainstay_wire::reason;
@@ -108,19 +108,6 @@ fn body(uri: String, mime: Option<String>, body: Body) -> wire::ResourceContents
     }
 }
 
-/// The result of a tool call that returned.
-pub(super) fn tool_result(outcome: Outcome) -> Result<CallToolResult, ErrorData> {
-    match outcome {
-        Outcome::Reply(reply) => Ok(self::reply(reply)),
-        Outcome::Contents(_) | Outcome::Prompt(_) => Err(mismatch()),
-    }
-}
-
-/// The engine answered with another kind of outcome than was asked for: a fault of ours.
-pub(super) fn mismatch() -> ErrorData {
-    ErrorData::internal_error("The server gave an outcome of another kind.", None)
-}
-
 /// Adds the id under which the log and the audit know a call, and the server's name and version.
 pub(super) fn with_request_id(shared: &Shared, era: Era, mut result: CallToolResult, id: &str) -> CallToolResult {
     let meta = result.meta.get_or_insert_with(wire::MetaObject::new);
@@ -130,7 +117,7 @@ pub(super) fn with_request_id(shared: &Shared, era: Era, mut result: CallToolRes
 }
 
 /// `failed` is the tool's own report; the call itself succeeded, and the model reads what went wrong.
-fn reply(reply: Reply) -> CallToolResult {
+pub(super) fn reply(reply: Reply) -> CallToolResult {
     let content = reply.content.into_iter().map(block).collect();
     let mut result = if reply.failed { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = reply.structured;

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderMap, header};
-use mainstay_core::{Call, CancellationToken, Pace, Target};
+use mainstay_core::{Call, CancellationToken, Pace};
 use mainstay_wire::{MAX_ID, to_json};
 use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,8 @@ impl Meta<'_> {
 pub(crate) struct PlainCall {
     id: RequestId,
     era: Era,
+    name: String,
+    args: Value,
     call: Call,
     connection: Connection,
 }
@@ -156,10 +158,10 @@ impl PlainCall {
         if !is_plain_tool(shared, &params.name) && shared.engine.permits(&connection.caller, &params.name, &args) {
             return None;
         }
-        let mut call = Call::new(Target::Tool { name: params.name.into_owned(), args }, connection.caller.clone());
+        let mut call = Call::new(connection.caller.clone());
         call.session = session;
         call.idempotency_key = params.meta.idempotency_key.or(key);
-        Some(Self { id, era, call, connection: connection.clone() })
+        Some(Self { id, era, name: params.name.into_owned(), args, call, connection: connection.clone() })
     }
 
     pub(crate) fn id(&self) -> &RequestId {
@@ -173,10 +175,10 @@ impl PlainCall {
 
     /// Makes the call and writes the response.
     pub(crate) async fn run(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
-        let Self { id, era, call, connection } = self;
+        let Self { id, era, name, args, call, connection } = self;
         let request_id = call.request_id.clone();
-        let result = match shared.engine.call(call, &connection.lane).await {
-            Ok(outcome) => encode::tool_result(outcome),
+        let result = match shared.engine.call_tool(&name, args, call, &connection.lane).await {
+            Ok(reply) => Ok(encode::reply(reply)),
             Err(error) => {
                 connection.missing_scope.note(&error);
                 encode::tool_error(error, era)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mainstay_core::{CancellationToken, Outcome, Target};
+use mainstay_core::CancellationToken;
 use parking_lot::Mutex;
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -270,14 +270,15 @@ impl ServerHandler for Handler {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let invocation = Invocation {
             method: "resources/read",
-            target: Target::Resource { uri: request.uri },
+            target: request.uri.clone(),
             args: Value::Null,
             state: request.request_state,
             responses: request.input_responses,
         };
-        let contents = match invocation::invoke(&self.shared, self.request(&context)?, invocation).await? {
-            CallResult::Outcome(Outcome::Contents(contents), _) => contents,
-            CallResult::Outcome(..) | CallResult::Task(_) => return Err(encode::mismatch()),
+        let (engine, request_context) = (&self.shared.engine, self.request(&context)?);
+        let read = |call| engine.read_resource(&request.uri, call, &request_context.connection.lane);
+        let contents = match invocation::invoke(&self.shared, &request_context, invocation, read).await? {
+            CallResult::Output(contents, _) => contents,
             CallResult::InputRequired(questions) => return Ok(ReadResourceResponse::InputRequired(questions)),
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
@@ -317,13 +318,14 @@ impl ServerHandler for Handler {
         let invocation = Invocation {
             method: "prompts/get",
             args: args.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect(),
-            target: Target::Prompt { name: request.name, args },
+            target: request.name.clone(),
             state: request.request_state,
             responses: request.input_responses,
         };
-        let mut result = match invocation::invoke(&self.shared, self.request(&context)?, invocation).await? {
-            CallResult::Outcome(Outcome::Prompt(reply), _) => encode::prompt_reply(reply),
-            CallResult::Outcome(..) | CallResult::Task(_) => return Err(encode::mismatch()),
+        let (engine, request_context) = (&self.shared.engine, self.request(&context)?);
+        let get = |call| engine.get_prompt(&request.name, args, call, &request_context.connection.lane);
+        let mut result = match invocation::invoke(&self.shared, &request_context, invocation, get).await? {
+            CallResult::Output(reply, _) => encode::prompt_reply(reply),
             CallResult::InputRequired(questions) => return Ok(GetPromptResponse::InputRequired(questions)),
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
@@ -350,7 +352,7 @@ impl ServerHandler for Handler {
                 let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
                 let others = others.into_iter().collect();
                 let mut values = Vec::new();
-                for shelf in registry.shelves() {
+                for shelf in registry.providers() {
                     values.extend(shelf.complete(&resource.uri, argument, typed, &others).await);
                 }
                 values
@@ -384,7 +386,7 @@ impl ServerHandler for Handler {
             let message = format!("The URI has {} bytes; the limit is {MAX_SUBSCRIBED_URI}.", request.uri.len());
             return Err(ErrorData::invalid_params(message, None));
         }
-        if self.shared.engine.registry().shelf(&request.uri).is_none() {
+        if self.shared.engine.registry().provider(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
         }
         if self.subscribed.add(request.uri) {

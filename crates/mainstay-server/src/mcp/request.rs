@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{Answers, Call, CancellationToken, Sink, Target};
+use mainstay_core::{Answers, Call, CancellationToken, Sink};
 use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion};
 use rmcp::service::RoleServer;
 use serde_json::Value;
@@ -42,8 +42,8 @@ pub(crate) struct RequestContext {
 
 impl RequestContext {
     /// The engine's call for this request.
-    pub(crate) fn call(&self, target: Target, answers: Answers) -> Call {
-        let mut call = Call::new(target, self.connection.caller.clone());
+    pub(crate) fn call(&self, answers: Answers) -> Call {
+        let mut call = Call::new(self.connection.caller.clone());
         call.session.clone_from(&self.session);
         call.idempotency_key.clone_from(&self.idempotency_key);
         call.answers = answers;
@@ -57,7 +57,8 @@ impl RequestContext {
 pub(crate) struct Invocation {
     /// The protocol's method, to which the request state is bound.
     pub(crate) method: &'static str,
-    pub(crate) target: Target,
+    /// The name of the tool or prompt, or the URI of the resource.
+    pub(crate) target: String,
     /// The arguments; the request state handed to the client is bound to them and to the target.
     pub(crate) args: Value,
     /// The request state of the first round.

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_core::{
-    Answer, BoxFuture, Call, CancellationToken, Error, Kind, Note, OpenQuestions, Outcome, Pace, Result, Sink, Target,
+    Answer, BoxFuture, Call, CancellationToken, Error, Kind, Note, OpenQuestions, Pace, Reply, Result, Sink,
 };
 use rmcp::model::{CallToolResult, ClientCapabilities, CreateTaskResult, ErrorData};
 use rmcp::task_manager::{TaskContext, TaskExit, TaskManager, TaskOptions};
+use serde_json::Value;
 use tokio::sync::watch;
 
 use super::encode;
@@ -31,8 +32,7 @@ const POLL_INTERVAL_MS: u64 = 500;
 
 /// Whether a call may be answered with a task: its tool can take long, and the client supports tasks. Fails if the tool
 /// always needs a task and the client does not support any.
-pub(super) fn may_become_task(shared: &Shared, context: &RequestContext, target: &Target) -> Result<bool, ErrorData> {
-    let Target::Tool { name, .. } = target else { return Ok(false) };
+pub(super) fn may_become_task(shared: &Shared, context: &RequestContext, name: &str) -> Result<bool, ErrorData> {
     let pace = shared.engine.registry().tool(name).map_or(Pace::Quick, |tool| tool.info().pace);
     let supported = context.capabilities.supports_tasks();
     match pace {
@@ -47,20 +47,30 @@ pub(super) fn may_become_task(shared: &Shared, context: &RequestContext, target:
 
 /// What became of a call that may become a task.
 pub(super) enum TaskOrResult {
-    Finished(Result<Outcome>),
+    Finished(Result<Reply>),
     AsTask(CreateTaskResult),
 }
 
 /// Runs a call until it ends or becomes a task.
-pub(super) async fn run(shared: &Arc<Shared>, mut call: Call, context: RequestContext) -> TaskOrResult {
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    name: String,
+    args: Value,
+    mut call: Call,
+    context: &RequestContext,
+) -> TaskOrResult {
     let (stage, mut watching) = watch::channel(Stage::Direct);
-    call.sink = Arc::new(TaskSink { direct: context.sink, stage: stage.clone(), capabilities: context.capabilities });
+    call.sink = Arc::new(TaskSink {
+        direct: context.sink.clone(),
+        stage: stage.clone(),
+        capabilities: context.capabilities.clone(),
+    });
     // The request ends when the task is created; that must not cancel the call.
     let cancel = CancellationToken::new();
     call.cancel = cancel.clone();
     let id = call.request_id.clone();
     let (engine, lane) = (shared.engine.clone(), context.connection.lane.clone());
-    let mut work = async move { engine.call(call, &lane).await }.boxed();
+    let mut work = async move { engine.call_tool(&name, args, call, &lane).await }.boxed();
     let early = tokio::select! {
         result = &mut work => Some(result),
         () = reached(&mut watching, |stage| matches!(stage, Stage::TaskWanted)) => None,
@@ -85,7 +95,7 @@ pub(super) async fn run(shared: &Arc<Shared>, mut call: Call, context: RequestCo
 }
 
 struct RunningCall {
-    work: BoxFuture<'static, Result<Outcome>>,
+    work: BoxFuture<'static, Result<Reply>>,
     stage: watch::Sender<Stage>,
     cancel: CancellationToken,
     id: Arc<str>,
@@ -116,9 +126,9 @@ fn spawn(shared: &Arc<Shared>, tasks: &TaskManager, life: Duration, running: Run
 
 /// A task's result. A tool that failed completes its task with an error for the model to read; only an internal error
 /// fails the task.
-fn task_result(shared: &Shared, result: Result<Outcome>, id: &str) -> Result<CallToolResult, ErrorData> {
+fn task_result(shared: &Shared, result: Result<Reply>, id: &str) -> Result<CallToolResult, ErrorData> {
     let result = match result {
-        Ok(outcome) => encode::tool_result(outcome),
+        Ok(reply) => Ok(encode::reply(reply)),
         Err(error) if error.kind == Kind::Internal => Err(encode::protocol_error(error)),
         Err(error) => encode::tool_error(error, Era::Stateless),
     };

@@ -1,4 +1,5 @@
-//! A dialect on a pipe: what it does with a line is its own, and the loop around that is the same for every one.
+//! A dialect on stdio: one message a line. What a line means is the dialect's; the loop around it, the end of input,
+//! stopping and a client that does not read are the same for all of them.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -6,75 +7,43 @@ use std::time::Duration;
 
 use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
+use mainstay_wire::{Dialect, Endpoint, Order, Request, Transport};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
 use super::lines::{AHEAD, CUT_OFF, Line, Output, each_line};
-use crate::StartError;
 use crate::connection::Connection;
+use crate::dialect::{Dispatcher, RequestContext};
+use crate::{About, StartError};
 
-/// Turns lines into requests, and requests into answers.
-pub(super) trait Interpreter: Send + Sync + 'static {
-    type Request: Send + 'static;
-
-    /// The longest line it takes.
-    fn message_bytes(&self) -> usize;
-
-    fn turns(&self) -> Turns;
-
-    /// Looks at one line, or at the beginning of one that is too long. Lines come here one after the other in their
-    /// order, whatever the turns of the answers: what has to be decided in that order, as whether a gate is open, is
-    /// decided here.
-    fn read(&self, line: Line<'_>) -> Read<Self::Request>;
-
-    /// Does what is asked. The answer, unless nobody waits for one.
-    fn answer(&self, request: Self::Request, client: &Client) -> impl Future<Output = Option<Vec<u8>>> + Send;
+/// The program at the other end of the pipe.
+struct Client {
+    connection: Connection,
+    session: Arc<str>,
+    /// Responses, and chunks that are sent before them.
+    lines: mpsc::Sender<Vec<u8>>,
+    /// Cancels what is still running when nobody waits for it any more.
+    cut_off: CancellationToken,
 }
 
-/// In what order answers come.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Turns {
-    /// So many requests are under way at once, and each is answered when it is done. A line that is no request is
-    /// answered where it is read.
-    SideBySide(usize),
-    /// Each line is answered before the next one is looked at, so that the same lines give the same bytes.
-    InTurn,
-}
-
-/// What a line turned out to be.
-pub(super) enum Read<R> {
-    Request(R),
-    /// No request, and this is its answer.
-    Refused(Vec<u8>),
-    /// Nothing that is answered.
-    Nothing,
-}
-
-/// The one at the other end of the pipe.
-pub(super) struct Client {
-    pub(super) connection: Connection,
-    pub(super) session: Arc<str>,
-    /// For what is said before the answer.
-    pub(super) lines: mpsc::Sender<Vec<u8>>,
-    /// Ends what is still running when nobody waits for it any more.
-    pub(super) cut_off: CancellationToken,
-}
-
-/// Serves whoever started this process, until the end of input or until `stop`.
-pub(super) async fn serve<I: Interpreter>(
+/// Serves the program that started this one, until the end of input or until `stop`. `message_bytes` is the longest
+/// message, unless the dialect's contract has a limit of its own.
+pub async fn serve_dialect(
     engine: &Engine,
-    interpreter: I,
+    about: &About,
+    dialect: Arc<dyn Dialect>,
+    message_bytes: usize,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
-    let interpreter = Arc::new(interpreter);
     let output = Output::open()?;
-    let mut entries = {
-        let (to_server, entries) = mpsc::channel(interpreter.turns().ahead());
-        let (interpreter, to_client) = (interpreter.clone(), output.lines().clone());
+    let order = dialect.order();
+    let mut requests = {
+        let (to_server, requests) = mpsc::channel(ahead(order));
+        let (dialect, limit) = (dialect.clone(), dialect.message_bytes().unwrap_or(message_bytes));
         // Reading blocks.
-        std::thread::spawn(move || read(std::io::stdin().lock(), &*interpreter, &to_server, &to_client));
-        entries
+        std::thread::spawn(move || read(std::io::stdin().lock(), limit, |line| decode(&*dialect, &line), &to_server));
+        requests
     };
     let client = Arc::new(Client {
         connection: Connection::local(engine),
@@ -82,36 +51,35 @@ pub(super) async fn serve<I: Interpreter>(
         lines: output.lines().clone(),
         cut_off: CancellationToken::new(),
     });
-    let turns = interpreter.turns();
-    let (calls, places) = (TaskTracker::new(), Arc::new(Semaphore::new(turns.at_once())));
-    let patience = Duration::from_secs(engine.settings().drain_seconds);
+    let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
+    let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
+    let (calls, slots) = (TaskTracker::new(), Arc::new(Semaphore::new(at_once(order, engine))));
+    let drain = Duration::from_secs(engine.settings().drain_seconds);
     let waiting = output.clone();
-    let mut abandoned = std::pin::pin!(waiting.abandoned(patience));
-    // Side by side, calls are made that nobody waits for, and whether anybody could hear of them is all the same.
-    let each_is_heard = matches!(turns, Turns::InTurn);
-    // Whoever piped requests in and closed the pipe still wants the answers; whoever does not read them does not.
+    let mut abandoned = std::pin::pin!(waiting.abandoned(drain));
+    // Concurrent requests may be calls without an id, which run whether or not anybody reads.
+    let every_request_is_answered = order == Order::Sequential;
+    // A client that piped its requests in and closed the pipe still wants the responses; one that does not read them
+    // does not.
     let until = loop {
-        // No more is read than can be under way: a client that does not read its answers has to wait with its questions.
-        let next = async { (places.clone().acquire_owned().await, entries.recv().await) };
-        let (place, entry) = tokio::select! {
+        // No more is read than can run: a client that does not read its responses has to wait with its requests.
+        let next = async { (slots.clone().acquire_owned().await, requests.recv().await) };
+        let (slot, request) = tokio::select! {
             next = next => match next {
-                (place, Some(entry)) => (place, entry),
-                (_, None) => break Instant::now() + patience,
+                (slot, Some(request)) => (slot, request),
+                (_, None) => break Instant::now() + drain,
             },
-            () = stop.cancelled() => break Instant::now() + patience,
+            () = stop.cancelled() => break Instant::now() + drain,
             () = &mut abandoned => break Instant::now(),
-            () = client.lines.closed(), if each_is_heard => break Instant::now(),
+            () = client.lines.closed(), if every_request_is_answered => break Instant::now(),
         };
-        let (interpreter, client) = (interpreter.clone(), client.clone());
+        let (dispatcher, client) = (dispatcher.clone(), client.clone());
         calls.spawn(async move {
-            let answer = match entry {
-                Entry::Request(request) => interpreter.answer(request, &client).await,
-                Entry::Refused(answer) => Some(answer),
-            };
-            if let Some(answer) = answer {
-                let _ = client.lines.send(answer).await;
+            let context = client.context(dispatcher.dialect.wants_chunks(&request));
+            if let Some(body) = dispatcher.answer(request, &context).await.body {
+                let _ = client.lines.send(body).await;
             }
-            drop(place);
+            drop(slot);
         });
     };
     calls.close();
@@ -120,50 +88,59 @@ pub(super) async fn serve<I: Interpreter>(
     }
     if timeout_at(until, calls.wait()).await.is_err() {
         client.cut_off.cancel();
-        // What is left has no work any more, only answers, and for those there may be nobody.
+        // What is left has only responses to write, and perhaps nobody reads them.
         let _ = timeout(CUT_OFF, calls.wait()).await;
     }
     output.finish().await;
     Ok(())
 }
 
-impl Turns {
-    fn at_once(self) -> usize {
-        match self {
-            Self::SideBySide(most) => most.max(1),
-            Self::InTurn => 1,
-        }
-    }
-
-    /// How many requests may wait. A message takes many times its length once it is taken apart, and where there is one
-    /// turn at a time nothing is won by hurrying.
-    fn ahead(self) -> usize {
-        match self {
-            Self::SideBySide(_) => AHEAD,
-            Self::InTurn => 1,
+impl Client {
+    fn context(&self, wants_chunks: bool) -> RequestContext {
+        RequestContext {
+            connection: self.connection.clone(),
+            request_id: new_id().into(),
+            session: Some(self.session.clone()),
+            claimed_session: None,
+            claimed_user: None,
+            idempotency_key: None,
+            chunks: wants_chunks.then(|| self.lines.clone()),
+            cancel: self.cut_off.child_token(),
         }
     }
 }
 
-/// What waits for its turn.
-enum Entry<R> {
-    Request(R),
-    Refused(Vec<u8>),
+/// How many requests run at once: by default as many as may run or wait in one connection's lane.
+fn at_once(order: Order, engine: &Engine) -> usize {
+    let settings = engine.settings();
+    let lane = settings.in_flight_per_connection.saturating_add(settings.queue_per_connection) as usize;
+    match order {
+        Order::Concurrent { at_once } => at_once.unwrap_or(lane).max(1),
+        Order::Sequential => 1,
+    }
 }
 
-/// Reads to the end of the input, or until nobody wants to know.
-fn read<I: Interpreter>(
-    input: impl BufRead,
-    interpreter: &I,
-    to_server: &mpsc::Sender<Entry<I::Request>>,
-    to_client: &mpsc::Sender<Vec<u8>>,
-) {
-    let turns = interpreter.turns();
-    each_line(input, interpreter.message_bytes(), |line| match (interpreter.read(line), turns) {
-        (Read::Request(request), _) => to_server.blocking_send(Entry::Request(request)).is_ok(),
-        (Read::Refused(answer), Turns::InTurn) => to_server.blocking_send(Entry::Refused(answer)).is_ok(),
-        (Read::Refused(answer), Turns::SideBySide(_)) => to_client.blocking_send(answer).is_ok(),
-        (Read::Nothing, _) => true,
+/// How many decoded requests may wait. A message takes many times its length in memory once it is decoded, and where one
+/// runs at a time nothing is gained by decoding early.
+fn ahead(order: Order) -> usize {
+    match order {
+        Order::Concurrent { .. } => AHEAD,
+        Order::Sequential => 1,
+    }
+}
+
+fn decode(dialect: &dyn Dialect, line: &Line<'_>) -> Option<Request> {
+    match line.whole() {
+        Ok(message) => dialect.decode(message),
+        Err(refusal) => Some(dialect.malformed(&refusal)),
+    }
+}
+
+/// Reads to the end of the input, or until the server does not want any more.
+fn read<R>(input: impl BufRead, limit: usize, decode: impl Fn(Line<'_>) -> Option<R>, to_server: &mpsc::Sender<R>) {
+    each_line(input, limit, |line| match decode(line) {
+        Some(request) => to_server.blocking_send(request).is_ok(),
+        None => true,
     });
 }
 
@@ -173,45 +150,23 @@ mod tests {
 
     use super::*;
 
-    /// Counts the lines it has been shown.
-    #[derive(Default)]
-    struct Counting(AtomicUsize);
-
-    impl Interpreter for Counting {
-        type Request = ();
-
-        fn message_bytes(&self) -> usize {
-            1000
-        }
-
-        fn turns(&self) -> Turns {
-            Turns::InTurn
-        }
-
-        fn read(&self, _: Line<'_>) -> Read<()> {
-            self.0.fetch_add(1, Ordering::SeqCst);
-            Read::Request(())
-        }
-
-        async fn answer(&self, (): (), _: &Client) -> Option<Vec<u8>> {
-            None
-        }
-    }
-
     #[test]
     fn in_turn_no_line_is_looked_at_long_before_its_turn() {
-        let counting = Arc::new(Counting::default());
-        let (to_server, mut entries) = mpsc::channel(counting.turns().ahead());
-        let (to_client, _unused) = mpsc::channel(1);
-        let reader = counting.clone();
-        std::thread::spawn(move || read("x\n".repeat(5000).as_bytes(), &*reader, &to_server, &to_client));
-        let mut taken = 0;
-        while entries.blocking_recv().is_some() {
-            taken += 1;
-            // One waits, and one has been looked at and cannot even wait yet.
-            let seen = counting.0.load(Ordering::SeqCst);
-            assert!(seen <= taken + 2, "{seen} lines were looked at when {taken} had been taken");
+        let decoded = Arc::new(AtomicUsize::new(0));
+        let (to_server, mut requests) = mpsc::channel(ahead(Order::Sequential));
+        let count = decoded.clone();
+        let decode = move |_: Line<'_>| {
+            count.fetch_add(1, Ordering::SeqCst);
+            Some(())
+        };
+        std::thread::spawn(move || read("x\n".repeat(5000).as_bytes(), 1000, decode, &to_server));
+        let mut received = 0;
+        while requests.blocking_recv().is_some() {
+            received += 1;
+            // One waits, and one has been decoded and cannot even wait yet.
+            let seen = decoded.load(Ordering::SeqCst);
+            assert!(seen <= received + 2, "{seen} lines were decoded when {received} had been received");
         }
-        assert_eq!(taken, 5000);
+        assert_eq!(received, 5000);
     }
 }

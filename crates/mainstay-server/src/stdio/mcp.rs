@@ -25,7 +25,7 @@ use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
 use crate::{About, StartError};
 
 /// Serves the program that started this process, until the end of input or until `stop`.
-pub(super) async fn serve(
+pub async fn serve(
     engine: &Engine,
     about: &About,
     message_bytes: usize,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceTemplate, Resources, Result,
+    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceProvider, ResourceTemplate, Result,
 };
 use mainstay_sandbox::{Workspace, WorkspacePath, is_outside_workspace};
 use mainstay_store::Store;
@@ -167,7 +167,7 @@ fn mime_type(path: &str) -> Option<&'static str> {
     })
 }
 
-impl Resources for AgentResources {
+impl ResourceProvider for AgentResources {
     fn list(&self) -> Vec<ResourceInfo> {
         let listed = [
             (README, "Project README", "Main project documentation", "text/markdown"),

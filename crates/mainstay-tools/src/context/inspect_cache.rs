@@ -1,7 +1,7 @@
 //! `context_inspect_cache`: describe a cache and verify its documents. Reads every document; a damaged cache is not an
 //! error here but has `valid: false`.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Told, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool, WithText};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,9 +28,9 @@ impl Tool for InspectCache {
         ..Spec::new("context", "inspect_cache", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Inspection>;
+    type Output = WithText<Inspection>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Inspection>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Inspection>> {
         let caches = self.0.caches.clone();
         let verification =
             run_with_progress(context, "documents read", move |progress| caches.verify(&args.cache, &progress));

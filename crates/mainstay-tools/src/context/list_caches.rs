@@ -1,6 +1,6 @@
 //! `context_list_caches`: list the caches of the cache root. Reads no cache, so a damaged one is listed like the others.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Told, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool, WithText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -29,9 +29,9 @@ impl Tool for ListCaches {
         ..Spec::new("context", "list_caches", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Output>;
+    type Output = WithText<Output>;
 
-    async fn call(&self, _args: Args, context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, _args: Args, context: &Context) -> Result<WithText<Output>> {
         let caches = self.0.caches.clone();
         let listed = run_with_progress(context, "directories read", move |progress| caches.list(&progress));
         with_json_text(Output { caches: listed.await? })

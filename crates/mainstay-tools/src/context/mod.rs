@@ -24,7 +24,7 @@ mod watcher;
 
 use std::sync::Arc;
 
-use mainstay_core::{Error, Family, Result, Told};
+use mainstay_core::{Error, Family, Result, WithText};
 use serde::Serialize;
 
 use cache_root::CacheRoot;
@@ -63,7 +63,7 @@ pub(crate) fn family(setup: &Setup) -> Family {
 }
 
 /// A value with its JSON as text. The contract fixes the order of the members in the text; structured values lose it.
-fn with_json_text<T: Serialize>(value: T) -> Result<Told<T>> {
+fn with_json_text<T: Serialize>(value: T) -> Result<WithText<T>> {
     let text = serde_json::to_string(&value).map_err(Error::internal)?;
-    Ok(Told { value, text })
+    Ok(WithText { value, text })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceTemplate, Resources, Result,
+    Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceProvider, ResourceTemplate, Result,
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
@@ -78,13 +78,13 @@ fn list(caches: &CacheRoot, progress: &Progress) -> Vec<ResourceInfo> {
     documents.take(MAX_LISTED).collect()
 }
 
-impl Resources for DocumentResources {
+impl ResourceProvider for DocumentResources {
     /// Nothing is known without reading the disk; `look` does that.
     fn list(&self) -> Vec<ResourceInfo> {
         Vec::new()
     }
 
-    fn look(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
+    fn list_fresh(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
         let caches = self.caches.clone();
         Box::pin(
             async move { run_with_timeout(move |progress| Ok(list(&caches, &progress))).await.unwrap_or_default() },

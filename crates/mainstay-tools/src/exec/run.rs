@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::exec::{Command, OutputListener, Protections, Sandbox};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -89,9 +89,9 @@ impl Tool for Run {
         ..Spec::new("exec", "run", Effect::Executes)
     };
     type Args = Args;
-    type Output = Told<Output>;
+    type Output = WithText<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let command = args.command.command(self.0.settings().shell, &context.caller)?;
         let command = Command { piped: args.stdin.is_some(), ..command };
         let streaming = Streaming(context);
@@ -110,7 +110,7 @@ impl Tool for Run {
             signal: finished.status.signal,
             sandbox: self.0.protections().await?,
         };
-        Ok(Told { text: value.text(), value })
+        Ok(WithText { text: value.text(), value })
     }
 }
 
@@ -143,7 +143,7 @@ impl OutputListener for Streaming<'_> {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use mainstay_core::{Answer, Call, Caller, Kind, OpenQuestions, Quiet, Scopes, Sink, SystemClock};
+    use mainstay_core::{Answer, Call, Caller, Kind, NoSink, OpenQuestions, Scopes, Sink, SystemClock};
     use mainstay_sandbox::exec::ExecSettings;
     use mainstay_sandbox::{FilesSettings, Workspace};
     use serde_json::json;
@@ -220,14 +220,14 @@ mod tests {
         }
 
         fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
-            Quiet.ask(asked)
+            NoSink.ask(asked)
         }
     }
 
     #[tokio::test]
     async fn output_is_sent_as_it_appears_and_comes_back_whole() {
         let heard = Heard::default();
-        let mut call = Call::tool("exec_run", json!({}), Arc::new(Caller::local(None)));
+        let mut call = Call::new(Arc::new(Caller::local(None)));
         call.sink = Arc::new(heard.clone());
         let context = Context::new(&mut call, Arc::new(SystemClock), Arc::new(|_| {}));
         let line = "echo eins; sleep 0.2; printf '\\303'; sleep 0.2; printf '\\274'; echo zwei >&2";

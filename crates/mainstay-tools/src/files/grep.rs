@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, SearcherBuilder};
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,9 +120,9 @@ impl Tool for Grep {
         ..spec("grep", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Output>;
+    type Output = WithText<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let tools = self.0.clone();
         let search = move |progress| grep(&tools, &args, &progress).map(Output::with_text);
         run_with_progress(context, "entries seen", search).await
@@ -132,7 +132,7 @@ impl Tool for Grep {
 impl Output {
     /// The reply for clients that read only text, in the format of `grep -n`: `path:line:text`, context lines with
     /// dashes.
-    fn with_text(self) -> Told<Self> {
+    fn with_text(self) -> WithText<Self> {
         let mut text = String::new();
         for file in &self.files {
             file.write_text(&mut text);
@@ -141,7 +141,7 @@ impl Output {
             let _ = writeln!(text, "No matches in {} files.", self.searched);
         }
         text.push_str(&page::next_page_hint(self.next_cursor.as_deref()));
-        Told { value: self, text }
+        WithText { value: self, text }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,9 +38,9 @@ impl Tool for Head {
         ..spec("head", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Excerpt>;
+    type Output = WithText<Excerpt>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Excerpt>> {
         let (tools, context) = (self.0.clone(), context.clone());
         blocking(move || {
             let file = tools.workspace.find(&args.path)?.open_file()?;

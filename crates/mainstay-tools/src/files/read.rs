@@ -1,6 +1,6 @@
 //! `files_read`: returns the content of one file, or of a part of it.
 
-use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Told, Tool};
+use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool, WithText};
 use mainstay_sandbox::{OpenFile, etag_of};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,9 +61,9 @@ impl Tool for Read {
         ..spec("read", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Output>;
+    type Output = WithText<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         if let Some(output) = read_cached(&self.0, &args) {
             return output.map(Output::with_text);
         }
@@ -74,10 +74,10 @@ impl Tool for Read {
 
 impl Output {
     /// The reply for clients that read only text: the plain content.
-    fn with_text(self) -> Told<Self> {
+    fn with_text(self) -> WithText<Self> {
         let content = self.content.as_ref().or(self.content_base64.as_ref());
         let text = content.cloned().unwrap_or_else(|| format!("{} has not changed.", self.path));
-        Told { value: self, text }
+        WithText { value: self, text }
     }
 }
 

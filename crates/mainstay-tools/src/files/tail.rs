@@ -1,6 +1,6 @@
 //! `files_tail`: returns the last lines of a text file.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -37,9 +37,9 @@ impl Tool for Tail {
         ..spec("tail", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Excerpt>;
+    type Output = WithText<Excerpt>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Excerpt>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Excerpt>> {
         let (tools, context) = (self.0.clone(), context.clone());
         blocking(move || {
             let file = tools.workspace.find(&args.path)?.open_file()?;

@@ -2,7 +2,7 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Told, Tool};
+use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::EntryKind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -63,9 +63,9 @@ impl Tool for Tree {
         ..spec("tree", Effect::Reads)
     };
     type Args = Args;
-    type Output = Told<Output>;
+    type Output = WithText<Output>;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Told<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let tools = self.0.clone();
         run_with_progress(context, "entries seen", move |progress| tree(&tools, &args, progress).map(Output::with_text))
             .await
@@ -73,9 +73,9 @@ impl Tool for Tree {
 }
 
 impl Output {
-    fn with_text(self) -> Told<Self> {
+    fn with_text(self) -> WithText<Self> {
         let text = format!("{}{}", self.tree, page::next_page_hint(self.next_cursor.as_deref()));
-        Told { value: self, text }
+        WithText { value: self, text }
     }
 }
 

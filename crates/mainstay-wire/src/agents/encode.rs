@@ -1,23 +1,14 @@
-//! From what came of it to the contract's shapes.
+//! Results in the contract's shapes.
 
 use jiff::Timestamp;
-use mainstay_core::{Body, Contents, PromptInfo, PromptReply, Reply, ResourceInfo, iso8601};
+use mainstay_core::{Body, Contents, PromptInfo, PromptReply, ResourceInfo, iso8601};
 use serde_json::{Value, json};
 
-use super::{Fault, SUPPORTS, VERSION};
-use crate::content::{bare, body, texts};
-use crate::{Id, jsonrpc};
+use super::{SUPPORTS, VERSION};
+use crate::content::{body, texts};
+use crate::dialect::ServerState;
 
-pub fn result(id: &Id, result: &Value) -> String {
-    jsonrpc::result(id, result)
-}
-
-pub fn failure(id: &Id, fault: &Fault) -> String {
-    let id = if fault.is_anonymous() { &Id::null() } else { id };
-    jsonrpc::failure(id, &fault.to_json())
-}
-
-/// What can be done in a session, of that which was asked for.
+/// What can be used in a session, of what the client asked for.
 pub fn capabilities(asked: Option<&[String]>) -> Value {
     let wanted = |name: &&str| asked.is_none_or(|asked| asked.iter().any(|other| other == name));
     let supports: Vec<&str> = SUPPORTS.into_iter().filter(wanted).collect();
@@ -28,19 +19,19 @@ pub fn capabilities(asked: Option<&[String]>) -> Value {
     })
 }
 
-/// The answer to `initialize`; the counts are of tools, resources and prompts.
-pub fn greeting(session: &str, capabilities: &Value, [tools, resources, prompts]: [usize; 3]) -> Value {
+/// The result of `initialize`.
+pub(super) fn initialize(capabilities: &Value, server: &ServerState<'_>) -> Value {
     json!({
         "protocol_version": VERSION,
-        "session_id": session,
+        "session_id": server.session,
         "capabilities": capabilities,
-        "tools_count": tools,
-        "resources_count": resources,
-        "prompts_count": prompts,
+        "tools_count": server.tools.len(),
+        "resources_count": server.resources,
+        "prompts_count": server.prompts,
     })
 }
 
-pub fn resource(resource: &ResourceInfo) -> Value {
+pub(super) fn resource(resource: &ResourceInfo) -> Value {
     json!({
         "uri": resource.uri,
         "name": resource.name,
@@ -50,7 +41,7 @@ pub fn resource(resource: &ResourceInfo) -> Value {
 }
 
 /// One prompt of a list; nothing for one that is more than a text with places to fill in.
-pub fn prompt(prompt: &PromptInfo) -> Option<Value> {
+pub(super) fn prompt(prompt: &PromptInfo) -> Option<Value> {
     let template = prompt.template.as_ref()?;
     let arguments: Vec<Value> = prompt
         .arguments
@@ -65,13 +56,9 @@ pub fn prompt(prompt: &PromptInfo) -> Option<Value> {
     }))
 }
 
-pub fn reply(reply: Reply) -> Result<Value, Fault> {
-    if reply.failed { Err(Fault::failed(&reply)) } else { Ok(bare(reply)) }
-}
-
 /// What a resource holds: JSON as it is, text as text, anything else in base64 and marked so. `listed` is what the list
 /// says of it, if it is there.
-pub fn contents(uri: &str, contents: Contents, listed: Option<&ResourceInfo>) -> Value {
+pub(super) fn contents(uri: &str, contents: Contents, listed: Option<&ResourceInfo>) -> Value {
     let mime = contents.mime.or_else(|| listed.and_then(|listed| listed.mime.clone()));
     let name = listed.map_or_else(|| uri.rsplit('/').next().unwrap_or(uri), |listed| listed.name.as_str());
     let mut metadata = json!({"uri": uri, "name": name, "type": mime});
@@ -88,7 +75,7 @@ pub fn contents(uri: &str, contents: Contents, listed: Option<&ResourceInfo>) ->
     json!({"uri": uri, "content": content, "metadata": metadata})
 }
 
-pub fn prompt_result(name: &str, reply: PromptReply, at: Timestamp) -> Value {
+pub(super) fn prompt_result(name: &str, reply: PromptReply, at: Timestamp) -> Value {
     let blocks: Vec<_> = reply.messages.into_iter().map(|message| message.content).collect();
     json!({"prompt": name, "result": texts(&blocks), "executed_at": iso8601(at.as_millisecond())})
 }

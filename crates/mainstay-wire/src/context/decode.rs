@@ -1,135 +1,111 @@
-//! From bytes to what is to be done.
+//! From bytes to a request, and from the arguments that were sent to those a tool gets.
 
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value};
 
-use super::{Fault, code};
-use crate::Id;
+use super::{code, errors};
+use crate::error::ErrorResponse;
 use crate::jsonrpc::{self, Message};
+use crate::request::{Operation, Request};
 
-/// One thing to do, and the id its answer goes out under.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    pub id: Id,
-    /// What is wrong with it is not told before the greeting, when nothing is answered but that.
-    pub ask: Result<Ask, Fault>,
+/// Decodes one message. Without an id nothing is done here, whatever the method, and nothing for a response either.
+pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
+    let Message { id, method, params } = match jsonrpc::read(bytes) {
+        Ok(message) => message?,
+        Err(refusal) => {
+            let operation = Operation::Malformed(errors::of_frame(&refusal));
+            return Some(Request { id: Some(refusal.id), operation });
+        }
+    };
+    id.is_some().then(|| Request { id, operation: operation(&method, params) })
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    Initialize,
-    Ping,
-    ListTools,
-    CallTool(Order),
-}
-
-/// Which tool is called, and with what.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Order {
-    pub name: String,
-    pub arguments: Option<Value>,
-}
-
-/// A line that is no message, and the id its error goes out under.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Refused {
-    pub id: Id,
-    pub fault: Fault,
-}
-
-/// Reads one message. Without an id nothing is done here, whatever is asked; neither is there anything to do for an
-/// answer to something that was never asked.
-pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refused> {
-    let message =
-        jsonrpc::read(bytes).map_err(|refusal| Refused { id: refusal.id.clone(), fault: Fault::frame(&refusal) })?;
-    let Some(Message { id: Some(id), method, params }) = message else { return Ok(None) };
-    Ok(Some(Request { id, ask: ask(&method, params) }))
-}
-
-/// The refusal of a line longer than [`super::MESSAGE_BYTES`].
-pub fn too_long() -> Refused {
-    Refused { id: Id::null(), fault: Fault::unreadable() }
-}
-
-fn ask(method: &str, params: Option<Value>) -> Result<Ask, Fault> {
+fn operation(method: &str, params: Option<Value>) -> Operation {
     match method {
-        "initialize" => Ok(Ask::Initialize),
-        "ping" => Ok(Ask::Ping),
-        "tools/list" => Ok(Ask::ListTools),
-        "tools/call" => order(params.ok_or_else(Fault::no_params)?).map(Ask::CallTool),
-        _ => Err(Fault::no_method(method)),
+        "initialize" => Operation::Initialize(params.unwrap_or_default()),
+        "ping" => Operation::Ping,
+        "tools/list" => Operation::ListTools(Value::Null),
+        "tools/call" => call(params).unwrap_or_else(Operation::InvalidParams),
+        _ => Operation::UnknownMethod { method: errors::excerpt(method), response: errors::unknown_method(method) },
     }
 }
 
-fn order(mut params: Value) -> Result<Order, Fault> {
-    let (name, arguments) = match &mut params {
+fn call(params: Option<Value>) -> Result<Operation, ErrorResponse> {
+    let mut params = params.ok_or_else(errors::missing_params)?;
+    let (name, args) = match &mut params {
         Value::Object(params) => (params.remove("name"), params.remove("arguments")),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => (None, None),
     };
     match name {
-        Some(Value::String(name)) => Ok(Order { name, arguments }),
-        Some(_) | None => Err(Fault::other_params()),
+        Some(Value::String(name)) => Ok(Operation::CallTool { name, args }),
+        Some(_) | None => Err(errors::invalid_params()),
     }
 }
 
-/// What the tool knows of the arguments: here the others are let go, while elsewhere they are refused.
-pub fn arguments(tool: &ToolInfo, given: Option<Value>) -> Result<Value, Fault> {
+/// The arguments the tool knows: unknown ones are dropped in this dialect, while elsewhere they are an error.
+pub(super) fn arguments(tool: &ToolInfo, args: Option<Value>) -> Result<Value, ErrorResponse> {
     let known = tool.input_schema.get("properties").and_then(Value::as_object);
     let knows = |name: &str| known.is_some_and(|known| known.contains_key(name));
-    match given {
+    match args {
         None | Some(Value::Null) => Ok(Value::Object(Map::new())),
-        Some(Value::Object(mut given)) => {
-            given.retain(|name, _| knows(name));
-            Ok(Value::Object(given))
+        Some(Value::Object(mut args)) => {
+            args.retain(|name, _| knows(name));
+            Ok(Value::Object(args))
         }
-        // Then all of them are wrong at once.
+        // Then every argument is invalid at once.
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(code::of_arguments(knows).into())
+            Err(errors::of_code(code::of_arguments(knows)))
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use mainstay_core::CacheFailure;
     use serde_json::json;
 
     use super::*;
-    use crate::context::listed::tests::{infos, resolve};
+    use crate::Id;
+    use crate::context::Context;
+    use crate::context::list::tests::{infos, resolve};
+    use crate::dialect::Dialect as _;
 
-    fn read(method: &str, more: &str) -> Result<Ask, Fault> {
+    fn read(method: &str, more: &str) -> Operation {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{more}}}"#);
-        let request = decode(text.as_bytes()).unwrap().unwrap();
-        assert_eq!(request.id, Id::from(&json!(1)));
-        request.ask
+        let request = decode(text.as_bytes()).unwrap();
+        assert_eq!(request.id, Some(Id::from(&json!(1))));
+        request.operation
     }
 
     #[test]
     fn each_method_is_read_whatever_else_is_sent_with_it() {
         for params in ["", r#","params":null"#, r#","params":{"protocolVersion":"1999-01-01"}"#, r#","params":[1]"#] {
-            assert_eq!(read("initialize", params), Ok(Ask::Initialize), "{params}");
-            assert_eq!(read("ping", params), Ok(Ask::Ping), "{params}");
-            assert_eq!(read("tools/list", params), Ok(Ask::ListTools), "{params}");
+            assert!(matches!(read("initialize", params), Operation::Initialize(_)), "{params}");
+            assert_eq!(read("ping", params), Operation::Ping, "{params}");
+            assert_eq!(read("tools/list", params), Operation::ListTools(Value::Null), "{params}");
         }
         let called = read("tools/call", r#","params":{"name":"a","arguments":{"x":1},"_meta":{}}"#);
-        let order = Order { name: "a".into(), arguments: Some(json!({"x": 1})) };
-        assert_eq!(called, Ok(Ask::CallTool(order)));
-        let bare = Order { name: "a".into(), arguments: None };
-        assert_eq!(read("tools/call", r#","params":{"name":"a"}"#), Ok(Ask::CallTool(bare)));
+        assert_eq!(called, Operation::CallTool { name: "a".into(), args: Some(json!({"x": 1})) });
+        let bare = Operation::CallTool { name: "a".into(), args: None };
+        assert_eq!(read("tools/call", r#","params":{"name":"a"}"#), bare);
     }
 
     #[test]
     fn what_is_wrong_with_a_sound_message_is_told_in_canonical_words() {
         for params in ["", r#","params":null"#] {
-            assert_eq!(read("tools/call", params), Err(Fault::no_params()), "{params}");
+            assert_eq!(read("tools/call", params), Operation::InvalidParams(errors::missing_params()), "{params}");
         }
         for params in ["{}", r#"["a"]"#, r#"{"name":1}"#, r#"{"name":null,"arguments":{}}"#, r#"{"arguments":{}}"#] {
-            assert_eq!(read("tools/call", &format!(r#","params":{params}"#)), Err(Fault::other_params()), "{params}");
+            let called = read("tools/call", &format!(r#","params":{params}"#));
+            assert_eq!(called, Operation::InvalidParams(errors::invalid_params()), "{params}");
         }
         for method in
             ["resources/list", "prompts/list", "context.resolve", "Initialize", "", "notifications/initialized"]
         {
-            assert_eq!(read(method, ""), Err(Fault::no_method(method)));
+            let response = errors::unknown_method(method);
+            assert_eq!(read(method, ""), Operation::UnknownMethod { method: method.into(), response });
         }
     }
 
@@ -151,11 +127,14 @@ mod tests {
             (br#"{"jsonrpc":"2.0","id":5,"method":7}"#, invalid, "5"),
             (br#"{"jsonrpc":"2.0","id":5,"method":"ping","params":"x"}"#, invalid, "5"),
         ] {
-            let Refused { id: under, fault } = decode(text).unwrap_err();
-            assert_eq!(fault.to_string(), format!("{{\"code\":{error}}}"), "{}", text.escape_ascii());
+            let Some(Request { id: Some(under), operation: Operation::Malformed(response) }) = decode(text) else {
+                panic!("{}", text.escape_ascii())
+            };
+            assert_eq!(response.to_json(), format!("{{\"code\":{error}}}"), "{}", text.escape_ascii());
             assert_eq!(under.to_string(), id, "{}", text.escape_ascii());
         }
-        assert_eq!(too_long(), Refused { id: Id::null(), fault: Fault::unreadable() });
+        let too_long = Request { id: Some(Id::null()), operation: Operation::Malformed(errors::parse_error()) };
+        assert_eq!(Context::new(Duration::from_secs(30)).malformed(&jsonrpc::Refusal::too_long(5)), too_long);
     }
 
     #[test]
@@ -169,7 +148,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
             r#"{"jsonrpc":"2.0","id":1,"error":{}}"#,
         ] {
-            assert_eq!(decode(text.as_bytes()), Ok(None), "{text}");
+            assert_eq!(decode(text.as_bytes()), None, "{text}");
         }
     }
 
@@ -187,7 +166,7 @@ mod tests {
         let codes = [CacheFailure::InvalidQuery, CacheFailure::InvalidQuery, CacheFailure::CacheMissing];
         for (tool, code) in infos().iter().zip(codes) {
             for given in [json!([]), json!("x"), json!(1), json!(false)] {
-                assert_eq!(arguments(tool, Some(given)), Err(Fault::from(code)), "{}", tool.listed);
+                assert_eq!(arguments(tool, Some(given)), Err(errors::of_code(code)), "{}", tool.listed);
             }
         }
     }

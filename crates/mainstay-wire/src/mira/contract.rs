@@ -1,13 +1,15 @@
-//! The contract's own schemas. Three tools are closed by them: what they do not name is neither taken nor given.
+//! The contract's own schemas. They close three tools: what they do not name is neither accepted nor returned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_core::schema::{Validator, spell_integers};
 use mainstay_core::{Error, Result, ToolInfo};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::list::{ListParams, tool_name};
+use super::list::tool_name;
+use crate::dialect::ToolQuery;
 
 type Schema = Arc<Map<String, Value>>;
 
@@ -32,14 +34,37 @@ struct Closed {
     validator: Arc<Validator>,
 }
 
-pub struct Contract {
+/// The params of `tools/list`. A filter that is missing or empty excludes nothing.
+#[derive(Debug, Deserialize)]
+struct ListParams {
+    #[serde(default)]
+    filter: Filter,
+    cursor: Option<String>,
+    #[serde(default = "default_limit")]
+    limit: usize,
+}
+
+fn default_limit() -> usize {
+    50
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Filter {
+    #[serde(default)]
+    names: Vec<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    enabled: Option<bool>,
+}
+
+pub(super) struct Contract {
     list: Validator,
     closed: BTreeMap<&'static str, Closed>,
 }
 
 impl Contract {
     /// Fails only if a schema of the contract is none.
-    pub fn read() -> Result<Self> {
+    pub(super) fn read() -> Result<Self> {
         let close = |(name, params, result): (&'static str, &str, &str)| {
             let params = parse(params)?;
             let validator = Arc::new(Validator::new(&params)?);
@@ -51,21 +76,23 @@ impl Contract {
         })
     }
 
-    /// The params of `tools/list`, held against the contract's schema.
-    pub fn list_params(&self, mut params: Value) -> Result<ListParams> {
+    /// The params of `tools/list`, validated against the contract's schema.
+    pub(super) fn tool_query(&self, mut params: Value) -> Result<ToolQuery> {
         self.list.check(&params)?;
         spell_integers(&mut params);
         let unread = |error| Error::field("params", "The params cannot be read.").with_detail(error);
-        serde_json::from_value(params).map_err(unread)
+        let ListParams { filter: Filter { names, tags, enabled }, cursor, limit } =
+            serde_json::from_value(params).map_err(unread)?;
+        Ok(ToolQuery { enabled, names, tags, cursor, limit })
     }
 
-    /// What the contract lets this tool be called with, where that is less than the tool itself would take.
-    pub fn params(&self, tool: &str) -> Option<&Arc<Validator>> {
+    /// The contract's schema of the arguments, where it accepts less than the tool itself does.
+    pub(super) fn params(&self, tool: &str) -> Option<&Arc<Validator>> {
         self.closed.get(tool).map(|closed| &closed.validator)
     }
 
-    /// The result with nothing in it that the contract does not have.
-    pub fn close(&self, tool: &str, mut result: Value) -> Value {
+    /// The result without members that the contract does not have.
+    pub(super) fn close(&self, tool: &str, mut result: Value) -> Value {
         let known = self.closed.get(tool).and_then(|closed| closed.result.get("properties")).and_then(Value::as_object);
         if let (Some(known), Value::Object(members)) = (known, &mut result) {
             members.retain(|name, _| known.contains_key(name));
@@ -91,11 +118,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::mira::Fault;
+    use crate::mira::errors::of_error;
 
     fn refused(tool: &str, args: &Value) -> (i32, Value) {
-        let fault = Fault::from(&Contract::read().unwrap().params(tool).unwrap().check(args).unwrap_err());
-        (fault.code, fault.data["field"].clone())
+        let fault = of_error(&Contract::read().unwrap().params(tool).unwrap().check(args).unwrap_err());
+        (fault.code, fault.data.unwrap()["field"].clone())
     }
 
     #[test]
@@ -119,8 +146,8 @@ mod tests {
     #[test]
     fn the_params_of_a_list_are_closed_and_bounded() {
         let contract = Contract::read().unwrap();
-        assert_eq!(contract.list_params(json!({})).unwrap().limit, 50);
-        assert_eq!(contract.list_params(json!({"limit": 7.0})).unwrap().limit, 7);
+        assert_eq!(contract.tool_query(json!({})).unwrap().limit, 50);
+        assert_eq!(contract.tool_query(json!({"limit": 7.0})).unwrap().limit, 7);
         for (params, code) in [
             (json!({"limit": 0}), 1003),
             (json!({"limit": 201}), 1003),
@@ -129,8 +156,8 @@ mod tests {
             (json!({"filter": {"name": "x"}}), -32602),
             (json!({"filter": {"names": "x"}}), -32602),
         ] {
-            let error = contract.list_params(params.clone()).err().unwrap();
-            assert_eq!(Fault::from(&error).code, code, "{params}");
+            let error = contract.tool_query(params.clone()).err().unwrap();
+            assert_eq!(of_error(&error).code, code, "{params}");
         }
     }
 }

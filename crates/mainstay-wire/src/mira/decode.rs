@@ -1,67 +1,55 @@
-//! From bytes to what is to be done.
+//! From bytes to a request: the method is the name of the tool, the params are its arguments.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::Fault;
-use crate::Id;
+use super::errors;
 use crate::jsonrpc::{self, Message, Refusal};
+use crate::request::{Operation, Request};
 
-/// One thing to do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    /// What the answer goes out under; without it the thing is done and not answered.
-    pub id: Option<Id>,
-    pub ask: Ask,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
-    /// `tools/list`, with params still to be held against their schema.
-    List(Value),
-    Call {
-        tool: String,
-        args: Map<String, Value>,
-    },
-}
-
-impl Request {
-    /// Whether the caller wants to see the output as it appears, and has an id to be told under.
-    pub fn wants_stream(&self) -> bool {
-        match &self.ask {
-            Ask::Call { args, .. } => self.id.is_some() && args.get("stream") == Some(&Value::Bool(true)),
-            Ask::List(_) => false,
-        }
+/// Decodes one message. There is nothing to do for a response, for a list without an id, and for notifications of the
+/// standard protocol, of which the contract has none.
+pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
+    let Message { id, method, params } = match jsonrpc::read(bytes) {
+        Ok(message) => message?,
+        Err(refusal) => return Some(malformed(&refusal)),
+    };
+    if id.is_none() && (method == "tools/list" || method.starts_with("notifications/")) {
+        return None;
     }
-}
-
-/// A message that cannot be acted on, and the id its error goes out under.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Refused {
-    pub id: Id,
-    pub fault: Fault,
-}
-
-/// Reads one message. There is nothing to do for an answer, for a list nobody waits for, and for a notification about
-/// the protocol: the contract has none.
-pub fn decode(bytes: &[u8]) -> Result<Option<Request>, Refused> {
-    let Some(Message { id, method, params }) = jsonrpc::read(bytes).map_err(|refusal| refused(&refusal))? else {
-        return Ok(None);
-    };
-    let idle = id.is_none() && (method == "tools/list" || method.starts_with("notifications/"));
-    let args = match (jsonrpc::or_empty(params), &id) {
-        (Value::Object(args), _) if !idle => args,
-        (Value::Array(_), Some(id)) => {
-            return Err(Refused { id: id.clone(), fault: Fault::params("params", "The params must be an object.") });
+    let operation = match jsonrpc::or_empty(params) {
+        Value::Object(args) if method == "tools/list" => Operation::ListTools(Value::Object(args)),
+        Value::Object(args) => Operation::CallTool { name: method, args: Some(Value::Object(args)) },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            // Params in an array are answered if there is an id to answer under.
+            id.as_ref()?;
+            Operation::InvalidParams(errors::invalid_params("params", "The params must be an object."))
         }
-        _ => return Ok(None),
     };
-    let ask = if method == "tools/list" { Ask::List(Value::Object(args)) } else { Ask::Call { tool: method, args } };
-    Ok(Some(Request { id, ask }))
+    Some(Request { id, operation })
 }
 
-/// The refusal of a frame, in the contract's words.
-pub fn refused(refusal: &Refusal) -> Refused {
-    Refused { id: refusal.id.clone(), fault: Fault::frame(refusal) }
+pub(super) fn malformed(refusal: &Refusal) -> Request {
+    Request { id: Some(refusal.id.clone()), operation: Operation::Malformed(errors::of_frame(refusal)) }
+}
+
+/// Whether the client wants the output as it appears, and has an id under which it can be sent.
+pub(super) fn wants_chunks(request: &Request) -> bool {
+    match &request.operation {
+        Operation::CallTool { args: Some(args), .. } => {
+            request.id.is_some() && args.get("stream") == Some(&Value::Bool(true))
+        }
+        Operation::CallTool { args: None, .. }
+        | Operation::Initialize(_)
+        | Operation::Ping
+        | Operation::ListTools(_)
+        | Operation::ListResources
+        | Operation::ReadResource { .. }
+        | Operation::ListPrompts
+        | Operation::GetPrompt { .. }
+        | Operation::UnknownMethod { .. }
+        | Operation::InvalidParams(_)
+        | Operation::Malformed(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -69,31 +57,40 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::Id;
+    use crate::error::ErrorResponse;
 
     fn read(message: &Value) -> Option<Request> {
-        decode(message.to_string().as_bytes()).unwrap()
+        decode(message.to_string().as_bytes())
+    }
+
+    fn rejected(text: &str) -> (Id, ErrorResponse) {
+        match decode(text.as_bytes()) {
+            Some(Request {
+                id: Some(id),
+                operation: Operation::Malformed(error) | Operation::InvalidParams(error),
+            }) => (id, error),
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]
     fn the_method_is_the_tool_and_the_params_are_its_arguments() {
         let call =
             read(&json!({"jsonrpc": "2.0", "method": "files/read", "params": {"path": "a"}, "id": "x"})).unwrap();
-        let args = json!({"path": "a"}).as_object().unwrap().clone();
-        assert_eq!(
-            call,
-            Request { id: Some(Id::from(&json!("x"))), ask: Ask::Call { tool: "files/read".into(), args } }
-        );
+        let operation = Operation::CallTool { name: "files/read".into(), args: Some(json!({"path": "a"})) };
+        assert_eq!(call, Request { id: Some(Id::from(&json!("x"))), operation });
         let bare = read(&json!({"jsonrpc": "2.0", "method": "server/time", "id": 1})).unwrap();
-        assert_eq!(bare.ask, Ask::Call { tool: "server/time".into(), args: Map::new() });
+        assert_eq!(bare.operation, Operation::CallTool { name: "server/time".into(), args: Some(json!({})) });
         let list = read(&json!({"jsonrpc": "2.0", "method": "tools/list", "params": {"limit": 5}, "id": 1})).unwrap();
-        assert_eq!(list.ask, Ask::List(json!({"limit": 5})));
+        assert_eq!(list.operation, Operation::ListTools(json!({"limit": 5})));
     }
 
     #[test]
     fn a_call_without_an_id_is_still_a_call() {
         let call = read(&json!({"jsonrpc": "2.0", "method": "exec/run", "params": {"stream": true}})).unwrap();
         assert_eq!(call.id, None);
-        assert!(!call.wants_stream(), "there is nobody to stream to");
+        assert!(!wants_chunks(&call), "there is nobody to stream to");
     }
 
     #[test]
@@ -110,11 +107,8 @@ mod tests {
 
     #[test]
     fn params_in_an_array_are_invalid_params() {
-        let refused = decode(br#"{"jsonrpc":"2.0","id":3,"method":"files/read","params":["a"]}"#).unwrap_err();
-        assert_eq!(
-            (refused.id, refused.fault.code, refused.fault.message),
-            (Id::from(&json!(3)), -32602, "Invalid params")
-        );
+        let (id, error) = rejected(r#"{"jsonrpc":"2.0","id":3,"method":"files/read","params":["a"]}"#);
+        assert_eq!((id, error.code, &*error.message), (Id::from(&json!(3)), -32602, "Invalid params"));
     }
 
     #[test]
@@ -124,13 +118,10 @@ mod tests {
             ("[]", -32600, "Invalid Request", Value::Null),
             (r#"{"jsonrpc":"1.0","id":4,"method":"a"}"#, -32600, "Invalid Request", json!(4)),
         ] {
-            let refused = decode(text.as_bytes()).unwrap_err();
-            assert_eq!(
-                (refused.fault.code, refused.fault.message, refused.id),
-                (code, message, Id::from(&id)),
-                "{text}"
-            );
-            let detail = refused.fault.data["detail"].as_str().unwrap();
+            let (under, error) = rejected(text);
+            assert_eq!((error.code, &*error.message, under), (code, message, Id::from(&id)), "{text}");
+            let data = error.data.unwrap();
+            let detail = data["detail"].as_str().unwrap();
             assert!(!detail.is_empty() && !detail.contains(message), "{detail}");
         }
     }

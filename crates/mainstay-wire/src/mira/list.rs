@@ -1,80 +1,22 @@
-//! `tools/list`: which tools are wanted, and how each is shown.
+//! How a tool is listed.
 
 use mainstay_core::ToolInfo;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Contract;
+use super::contract::Contract;
+use crate::dialect::{ToolState, Transport};
 
-#[derive(Debug, Clone, Deserialize)]
-pub struct ListParams {
-    #[serde(default)]
-    pub filter: Filter,
-    #[serde(default)]
-    pub cursor: Option<String>,
-    #[serde(default = "fifty")]
-    pub limit: usize,
-}
-
-fn fifty() -> usize {
-    50
-}
-
-/// What is not given, or given as an empty list, excludes nothing.
-#[derive(Debug, Clone, Default, Deserialize)]
-pub struct Filter {
-    #[serde(default)]
-    pub names: Vec<String>,
-    /// A tool with any of these is wanted.
-    #[serde(default)]
-    pub tags: Vec<String>,
-    pub enabled: Option<bool>,
-}
-
-impl Filter {
-    pub fn wants(&self, tool: &ToolInfo, enabled: bool) -> bool {
-        let name = tool_name(tool);
-        (self.names.is_empty() || self.names.contains(&name))
-            && (self.tags.is_empty() || self.tags.iter().any(|tag| tool.tags.contains(tag)))
-            && self.enabled.is_none_or(|wanted| wanted == enabled)
-    }
-}
-
-/// The name a tool has here: `family/verb`, unless it says otherwise.
-pub fn tool_name(tool: &ToolInfo) -> String {
-    let spelled = tool.spellings.iter().find(|(dialect, _)| dialect == "mira");
-    spelled.map_or_else(|| format!("{}/{}", tool.name.family, tool.name.verb), |(_, name)| name.clone())
-}
-
-/// Where the list is asked for, which is where its tools are called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub transport: Transport,
-    pub auth_required: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
-    Stdio,
-    /// The URL, where it is known.
-    Http {
-        endpoint: Option<String>,
-    },
-}
-
-/// So many calls in so many seconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Quota {
-    pub calls: u32,
-    pub seconds: u32,
+/// The name a tool has here: `family/verb`, unless it declares another.
+pub(super) fn tool_name(tool: &ToolInfo) -> String {
+    tool.spelling(super::NAME).map_or_else(|| format!("{}/{}", tool.name.family, tool.name.verb), str::to_owned)
 }
 
 /// One tool as the contract's closed schema has it.
-pub fn entry(contract: &Contract, tool: &ToolInfo, enabled: bool, quota: Option<Quota>, place: &Place) -> Value {
+pub(super) fn entry(contract: &Contract, tool: &ToolInfo, state: ToolState<'_>) -> Value {
     let (input, output) = contract.schemas(tool);
-    let (transport, endpoint) = match &place.transport {
+    let (transport, url) = match &state.endpoint.transport {
         Transport::Stdio => ("stdio", None),
-        Transport::Http { endpoint } => ("http", endpoint.as_ref()),
+        Transport::Http { url } => ("http", url.as_ref()),
     };
     json!({
         "name": tool_name(tool),
@@ -84,19 +26,20 @@ pub fn entry(contract: &Contract, tool: &ToolInfo, enabled: bool, quota: Option<
         "input_schema": **input,
         "output_schema": output.map(AsRef::as_ref),
         "tags": tool.tags,
-        "auth_required": place.auth_required,
-        "rate_limit": quota.map(|quota| json!({"calls": quota.calls, "seconds": quota.seconds})),
-        "server": {"id": "mainstay", "transport": transport, "endpoint": endpoint},
-        "enabled": enabled,
+        "auth_required": state.endpoint.auth_required,
+        "rate_limit": state.quota.map(|quota| json!({"calls": quota.calls, "seconds": quota.seconds})),
+        "server": {"id": "mainstay", "transport": transport, "endpoint": url},
+        "enabled": state.enabled,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use mainstay_core::schema::Validator;
-    use mainstay_core::{Context, Effect, Reply, Result, Spec, Tool, erase};
+    use mainstay_core::{Context, Effect, Quota, Reply, Result, Spec, Tool, erase};
 
     use super::*;
+    use crate::dialect::Endpoint;
 
     #[derive(serde::Deserialize, schemars::JsonSchema)]
     struct Args {}
@@ -118,28 +61,6 @@ mod tests {
         }
     }
 
-    fn filter(text: &str) -> Filter {
-        serde_json::from_str(text).unwrap()
-    }
-
-    #[test]
-    fn a_filter_wants_what_fits_every_part_of_it() {
-        let tool = erase(Read).unwrap();
-        for wanted in [
-            "{}",
-            r#"{"names": [], "tags": []}"#,
-            r#"{"names": ["x/y", "files/read"]}"#,
-            r#"{"tags": ["net", "fs"], "enabled": true}"#,
-        ] {
-            assert!(filter(wanted).wants(tool.info(), true), "{wanted}");
-        }
-        for unwanted in
-            [r#"{"names": ["files_read"]}"#, r#"{"tags": ["f"]}"#, r#"{"names": ["files/read"], "enabled": false}"#]
-        {
-            assert!(!filter(unwanted).wants(tool.info(), true), "{unwanted}");
-        }
-    }
-
     #[test]
     fn an_entry_fits_the_contracts_result_and_shows_its_literal_schemas() {
         let contract = Contract::read().unwrap();
@@ -147,11 +68,11 @@ mod tests {
         let result = include_str!("../../../../contracts/mira/schemas/tools-list.result.json");
         let validator = Validator::new(&serde_json::from_str(result).unwrap()).unwrap();
         let quota = Some(Quota { calls: 3, seconds: 60 });
-        let http = |endpoint: Option<&str>| Transport::Http { endpoint: endpoint.map(str::to_owned) };
+        let http = |endpoint: Option<&str>| Transport::Http { url: endpoint.map(str::to_owned) };
         let places = [(Transport::Stdio, None), (http(Some("http://127.0.0.1:1/rpc")), quota), (http(None), None)];
         for (transport, quota) in places {
-            let place = Place { transport, auth_required: true };
-            let entry = entry(&contract, tool.info(), false, quota, &place);
+            let endpoint = Endpoint { transport, auth_required: true };
+            let entry = entry(&contract, tool.info(), ToolState { enabled: false, quota, endpoint: &endpoint });
             validator.check(&json!({"tools": [entry], "next_cursor": null})).unwrap();
             let params = include_str!("../../../../contracts/mira/schemas/files-read.params.json");
             assert_eq!(entry["input_schema"], serde_json::from_str::<Value>(params).unwrap());

@@ -6,14 +6,13 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mainstay_core::{
-    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, OpenQuestions, Outcome, Question,
-    Reply, Sink,
+    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, OpenQuestions, Question, Reply, Sink,
 };
 use serde_json::{Map, Value, json};
 
 use super::terminal::{exit_code, print_line};
 use crate::wiring::{open_engine, stop_signal};
-use crate::{Config, MoreFamilies};
+use crate::{Config, Extensions};
 
 /// What to call, as the command line says it.
 pub(super) struct CallRequest {
@@ -24,7 +23,7 @@ pub(super) struct CallRequest {
 }
 
 /// Calls a tool of this program, with its own engine on the configured store.
-pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallRequest) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(config: &Config, more: Extensions, request: CallRequest) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
     // The registry is borrowed only while the arguments are parsed, not while the call runs.
     let args = {
@@ -34,20 +33,19 @@ pub(super) async fn run(config: &Config, more: MoreFamilies, request: CallReques
             .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", request.tool))?;
         parse_arguments(&tool.info().input_schema, &request.arguments)?
     };
-    let mut call = Call::tool(request.tool, args, Arc::new(Caller::local(None)));
+    let mut call = Call::new(Arc::new(Caller::local(None)));
     call.idempotency_key = request.idempotency_key;
     // An interrupt cancels the call, which is recorded, instead of killing it half-way.
     call.cancel = stop_signal()?;
     call.sink = Arc::new(Terminal);
-    let result = engine.call(call, &engine.lane()).await;
+    let result = engine.call_tool(&request.tool, args, call, &engine.lane()).await;
     // Before anything is printed: the audit row of the call has to be on disk by then.
     engine.shut_down().await;
     match result {
-        Ok(Outcome::Reply(reply)) => {
+        Ok(reply) => {
             print(&reply, request.json)?;
             Ok(exit_code(!reply.failed))
         }
-        Ok(Outcome::Contents(_) | Outcome::Prompt(_)) => bail!("the tool gave something that is not a reply"),
         Err(error) => bail!("{error}"),
     }
 }

@@ -10,7 +10,7 @@ use mainstay_tools::context::count_caches_at;
 
 use super::terminal::{exit_code, print_line};
 use crate::wiring::{open_engine, open_store, open_workspace};
-use crate::{Config, MoreFamilies};
+use crate::{Config, Extensions};
 
 /// The result of one check.
 enum Finding {
@@ -27,7 +27,7 @@ enum Finding {
 use Finding::{Bad, Good, Note};
 
 /// Runs all checks, prints their results and fails if one of them found something that does not work.
-pub(crate) async fn run(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<ExitCode> {
     let mut findings = vec![
         ("program", program()),
         ("configuration", configuration(config)),
@@ -130,7 +130,7 @@ async fn audit(config: &Config) -> Finding {
 }
 
 /// Builds the engine as `mainstay serve` does, which checks all settings about tools.
-async fn tools(config: &Config, more: MoreFamilies) -> Finding {
+async fn tools(config: &Config, more: Extensions) -> Finding {
     match open_engine(config, more).await {
         Ok(engine) => {
             let count = engine.registry().all_tools().count();

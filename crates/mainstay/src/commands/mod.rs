@@ -17,10 +17,10 @@ use std::process::ExitCode;
 use clap::CommandFactory as _;
 
 use crate::cli::{Cli, Command, RemoteArgs};
-use crate::{MoreFamilies, log};
+use crate::{Extensions, log};
 
 /// Runs a command. Those that need no configuration, no log or no runtime run before these are set up.
-pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
     if let Command::Completions { shell } = cli.command {
         clap_complete::generate(shell, &mut Cli::command(), "mainstay", &mut std::io::stdout());
         return Ok(ExitCode::SUCCESS);
@@ -41,7 +41,7 @@ pub(crate) fn run(cli: Cli, more: MoreFamilies) -> anyhow::Result<ExitCode> {
     let code = runtime.block_on(async {
         match cli.command {
             Command::Serve => serve::http(&config, more).await,
-            Command::Stdio { dialect } => serve::stdio(&config, more, dialect).await,
+            Command::Stdio { dialect } => serve::stdio(&config, more, &dialect).await,
             Command::Tools { server: RemoteArgs { url: Some(url), timeout }, json } => {
                 remote::tools(&url, timeout, json).await
             }

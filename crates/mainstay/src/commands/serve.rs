@@ -1,21 +1,23 @@
 //! `mainstay serve` and `mainstay stdio`: run the server until it is stopped.
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
+use mainstay_wire::{DialectEntry, DialectSettings};
 
-use crate::cli::Dialect;
 use crate::wiring::{about, open_engine, spawn_background_tasks, stop_signal};
-use crate::{Config, MoreFamilies};
+use crate::{Config, Extensions};
 
 /// Serves HTTP until a signal. The addresses are bound before anything is logged, so that the log line is a promise.
-pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<ExitCode> {
+pub(crate) async fn http(config: &Config, more: Extensions) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
     let engine = open_engine(config, more).await?;
-    let bound = mainstay_server::bind(&engine, &about(config)?, &config.server).await?;
+    let dialects: Vec<DialectEntry> = more.all_dialects().copied().collect();
+    let bound = mainstay_server::bind(&engine, &about(config)?, &config.server, &dialects, more.dialect_routes).await?;
     spawn_background_tasks(&engine);
     let auth = if config.server.auth.is_some() {
         "with access tokens"
@@ -31,45 +33,42 @@ pub(crate) async fn http(config: &Config, more: MoreFamilies) -> anyhow::Result<
     Ok(ExitCode::SUCCESS)
 }
 
-/// Serves standard input and output in one dialect.
-pub(crate) async fn stdio(config: &Config, more: MoreFamilies, dialect: Dialect) -> anyhow::Result<ExitCode> {
-    match dialect {
-        Dialect::Mcp => serve_stdio(config, more, mainstay_server::Dialect::Mcp).await,
-        Dialect::Mira => serve_stdio(config, more, mainstay_server::Dialect::Mira).await,
-        Dialect::Context => {
-            let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
-            serve_stdio(&context_only(config)?, more, mainstay_server::Dialect::Context { tool_timeout }).await
-        }
-    }
-}
-
-/// Serves until the end of input or a signal.
-async fn serve_stdio(
-    config: &Config,
-    more: MoreFamilies,
-    dialect: mainstay_server::Dialect,
-) -> anyhow::Result<ExitCode> {
+/// Serves standard input and output in one dialect, until the end of input or a signal.
+pub(crate) async fn stdio(config: &Config, more: Extensions, dialect: &str) -> anyhow::Result<ExitCode> {
     let stop = stop_signal()?;
-    let engine = open_engine(config, more).await?;
+    let entry = more.dialect(dialect);
+    let config = match entry.and_then(|entry| entry.only_family) {
+        Some(family) => Cow::Owned(family_only(config, family)?),
+        None => Cow::Borrowed(config),
+    };
+    let engine = open_engine(&config, more).await?;
     spawn_background_tasks(&engine);
-    mainstay_server::serve_stdio(&engine, &about(config)?, dialect, config.server.message_bytes, stop).await?;
+    let (about, message_bytes) = (about(&config)?, config.server.message_bytes);
+    match entry {
+        Some(entry) => {
+            let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
+            let dialect = (entry.build)(&DialectSettings { tool_timeout })?;
+            mainstay_server::serve_dialect(&engine, &about, dialect, message_bytes, stop).await?;
+        }
+        None => mainstay_server::serve_stdio(&engine, &about, message_bytes, stop).await?,
+    }
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The configuration for the dialect `context`, which has its own tools and no others. Settings of other tools are
+/// The configuration for a dialect that has one family of tools and no others. Settings of other tools are
 /// removed, because an invalid one would keep the server from starting.
-fn context_only(config: &Config) -> anyhow::Result<Config> {
+fn family_only(config: &Config, family: &str) -> anyhow::Result<Config> {
     config
         .context
         .cache_root
         .as_ref()
         .context("the directory of the caches is not set; set CONTEXT_CACHE_ROOT or --cache-root to it")?;
     let mut config = config.clone();
-    config.tools = vec!["context".to_owned()];
+    config.tools = vec![family.to_owned()];
     (config.workspace, config.files, config.exec) = (None, FilesSettings::default(), ExecSettings::default());
     // A tool's name has a separator after the family, and each dialect uses another one.
-    let own = |name: &str| name.strip_prefix("context").is_some_and(|rest| rest.starts_with(['_', '/', '.']));
+    let own = |name: &str| name.strip_prefix(family).is_some_and(|rest| rest.starts_with(['_', '/', '.']));
     config.disabled_tools.retain(|name| own(name));
     config.engine.rate.per_tool.retain(|name, _| own(name));
     config.engine.consent.required_for_tools.retain(|name| own(name));
@@ -99,7 +98,7 @@ mod tests {
             [engine.consent]\nrequired_for_tools = [\"files_write\", \"context_list_caches\"]\n\
             [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n\
             [files]\nroots = [{path = \"/no/such\"}]\n[exec]\nsandbox = \"off\"\n";
-        let only = context_only(&toml::from_str(text).unwrap()).unwrap();
+        let only = family_only(&toml::from_str(text).unwrap(), "context").unwrap();
         assert!(only.serves_caches_only());
         assert_eq!(
             (&only.workspace, &only.files, &only.exec),
@@ -113,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_context_server_does_not_start_without_a_cache_root() {
-        let error = context_only(&Config::default()).unwrap_err().to_string();
+        let error = family_only(&Config::default(), "context").unwrap_err().to_string();
         assert!(error.contains("CONTEXT_CACHE_ROOT") && error.contains("--cache-root"), "{error}");
     }
 }

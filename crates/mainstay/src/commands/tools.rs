@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::terminal::print_line;
 use crate::wiring::open_engine;
-use crate::{Config, MoreFamilies};
+use crate::{Config, Extensions};
 
 /// Lists all tools of the configuration, those that are disabled included.
-pub(crate) async fn run(config: &Config, more: MoreFamilies, as_json: bool) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(config: &Config, more: Extensions, as_json: bool) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
     let registry = engine.registry();
     if as_json {

@@ -20,7 +20,7 @@ fn a_malformed_call_counts_against_the_rate_limit() {
 #[test]
 fn the_status_counts_all_agents_lists_fifty_and_is_audited_once() {
     let data = tempfile::tempdir().unwrap();
-    let server = with_config(data.path(), "[engine.rate.agents]\ncalls = 10000\n");
+    let server = with_config(data.path(), "[engine.rate.per_dialect.agents]\ncalls = 10000\n");
     let mut http = server.connect();
     for number in 0..60 {
         let logged = json!({"agent": format!("agent-{number}"), "activity": number.to_string(), "category": "task"});

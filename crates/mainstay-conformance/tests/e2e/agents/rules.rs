@@ -30,7 +30,7 @@ fn open(http: &mut Http, headers: &[(&str, &str)]) -> String {
 
 pub(crate) fn limited(data: &std::path::Path, calls: u32) -> Server {
     let file = data.join("c.toml");
-    std::fs::write(&file, format!("[engine.rate.agents]\ncalls = {calls}\nseconds = 3600\n")).unwrap();
+    std::fs::write(&file, format!("[engine.rate.per_dialect.agents]\ncalls = {calls}\nseconds = 3600\n")).unwrap();
     Server::start(data, &["--config", file.to_str().unwrap()])
 }
 

@@ -1,4 +1,4 @@
-//! `GET /api/mcp/…`: what the dialect `agents` shows of itself without JSON-RPC.
+//! `GET /api/mcp/…`: the REST API of the dialect `agents` (contract 001).
 
 mod audit;
 mod security;
@@ -9,14 +9,15 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{StatusCode, Uri};
+use http::{HeaderName, StatusCode, Uri};
 use mainstay_core::{CancellationToken, Result, Scope};
-use mainstay_wire::agents::{self, Fault};
+use mainstay_wire::{ErrorResponse, agents};
 use serde_json::{Value, json};
 
-use super::{body, visit};
-use crate::agents::{Desk, Visit};
+use super::dialect::status_code;
+use super::{body, request_headers};
 use crate::connection::Connection;
+use crate::dialect::{Dispatcher, RequestContext, SessionCheck};
 
 /// One page of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,17 +43,21 @@ impl View {
     }
 }
 
+/// The common prefix of the views.
+pub(super) const PATH: &str = "/api/mcp";
+
 pub(crate) struct Api {
-    pub(crate) desk: Arc<Desk>,
-    /// The names no path may lead to.
+    /// Of the dialect, whose sessions, lists and policies the API shares.
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    /// Names of files that no path may lead to.
     pub(crate) protected: Vec<String>,
-    /// Whether tokens are to be had from this server itself.
+    /// Whether this server issues tokens itself.
     pub(crate) issues_tokens: bool,
 }
 
-/// What a load balancer asks. It is not recorded: anybody may ask, as often as they like.
+/// For load balancers: neither limited nor recorded.
 pub(crate) async fn health(State(api): State<Arc<Api>>) -> Response {
-    let (status, word) = match api.desk.engine.healthy().await {
+    let (status, word) = match api.dispatcher.engine.healthy().await {
         Ok(()) => (StatusCode::OK, "healthy"),
         Err(error) => {
             tracing::error!(detail = error.detail, "unhealthy");
@@ -67,43 +72,55 @@ pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: 
     let Some(connection) = parts.extensions.get::<Connection>().cloned() else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let request_id = visit::request_id(&parts.headers);
+    let request_id = request_headers::request_id(&parts.headers);
     let operation = view.path().trim_start_matches('/');
     let missing_scope = connection.missing_scope.clone();
-    let shown = match visit::visit(&parts, connection, request_id.clone(), CancellationToken::new()) {
-        Ok(visit) => {
-            let work = Box::pin(api.show(view, &visit, &parts.uri));
-            api.desk.attend(operation, Some(Scope::Read), &visit, work).await
+    let cancel = CancellationToken::new();
+    let result = match request_headers::read(&parts.headers, true, connection, request_id.clone(), cancel) {
+        Ok(context) => {
+            let work = Box::pin(api.show(view, &context, &parts.uri));
+            api.dispatcher.query(operation, Some(Scope::Read), SessionCheck::Required, &context, work).await
         }
         Err(error) => Err(error),
     };
-    let mut response = match shown {
+    let mut response = match result {
         Ok(value) => body::json(StatusCode::OK, value.to_string()),
         Err(error) => {
             missing_scope.note(&error);
-            refusal(&Fault::called(&error, operation, api.desk.engine.clock().now()))
+            let dispatcher = &api.dispatcher;
+            error_response(dispatcher.dialect.error(&error, operation, dispatcher.engine.clock().now()))
         }
     };
-    visit::stamp(&mut response, &request_id);
+    request_headers::put_request_id(&mut response, &request_id);
     response
 }
 
 impl Api {
-    async fn show(&self, view: View, visit: &Visit, uri: &Uri) -> Result<Value> {
+    async fn show(&self, view: View, context: &RequestContext, uri: &Uri) -> Result<Value> {
+        let dispatcher = &self.dispatcher;
         match view {
-            View::Status => self.status(visit).await,
-            View::Resources => Ok(json!({"resources": self.desk.resources()})),
-            View::Prompts => Ok(json!({"prompts": self.desk.prompts()?})),
-            View::Capabilities => self.desk.capabilities(visit).await,
+            View::Status => self.status(context).await,
+            View::Resources => Ok(json!({"resources": dispatcher.dialect.resource_list(&dispatcher.resources())})),
+            View::Prompts => Ok(json!({"prompts": dispatcher.prompts()?})),
+            View::Capabilities => self.capabilities(context).await,
             View::Security => Ok(self.security()),
-            View::Audit => self.audit(visit, uri).await,
+            View::Audit => self.audit(context, uri).await,
         }
+    }
+
+    /// What can be used in the session of a request: what its client asked for, or everything.
+    async fn capabilities(&self, context: &RequestContext) -> Result<Value> {
+        let session = self.dispatcher.stored_session(context).await?;
+        let state = session.and_then(|(_, state)| serde_json::from_str::<Value>(&state).ok());
+        Ok(state.map_or_else(|| agents::capabilities(None), |mut state| state["capabilities"].take()))
     }
 }
 
-fn refusal(fault: &Fault) -> Response {
-    let status = StatusCode::from_u16(fault.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = body::json(status, json!({"error": fault.to_json()}).to_string());
-    visit::explain(&mut response, fault);
+fn error_response(error: ErrorResponse) -> Response {
+    let body = format!(r#"{{"error":{}}}"#, error.to_json());
+    let mut response = body::json(status_code(error.http.status), body);
+    for (name, value) in error.http.headers {
+        request_headers::put(&mut response, HeaderName::from_static(name), &value);
+    }
     response
 }

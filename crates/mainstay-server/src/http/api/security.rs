@@ -7,9 +7,10 @@ use super::Api;
 
 impl Api {
     pub(super) fn security(&self) -> Value {
-        let settings = self.desk.engine.settings();
-        let quota = settings.rate.agents;
-        let a_minute = u64::from(quota.calls) * 60 / u64::from(quota.seconds.max(1));
+        let (engine, dialect) = (&self.dispatcher.engine, &self.dispatcher.dialect);
+        let settings = engine.settings();
+        let quota = engine.quota(dialect.policy());
+        let per_minute = quota.map(|quota| u64::from(quota.calls) * 60 / u64::from(quota.seconds.max(1)));
         let consent = &settings.consent;
         let consent = !consent.required_for.is_empty()
             || !consent.required_for_tools.is_empty()
@@ -26,7 +27,7 @@ impl Api {
             "policies": {
                 "token_expiry_hours": ACCESS_LIFETIME.as_secs() / 3600,
                 "consent_expiry_minutes": settings.consent.minutes,
-                "rate_limit_per_minute": a_minute,
+                "rate_limit_per_minute": per_minute,
                 "path_blacklist": self.protected,
             },
         })

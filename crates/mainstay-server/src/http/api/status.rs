@@ -5,22 +5,22 @@ use mainstay_wire::agents;
 use serde_json::{Value, json};
 
 use super::Api;
-use crate::agents::Visit;
+use crate::dialect::RequestContext;
 
 /// How many agents, and how many of the newest activities, are shown. The counts are of all.
-const SHOWN: u32 = 50;
+const LIMIT: u32 = 50;
 
 impl Api {
-    pub(super) async fn status(&self, visit: &Visit) -> Result<Value> {
-        let (engine, caller) = (&self.desk.engine, &visit.connection.caller);
-        let [tools, resources, prompts] = self.desk.counts(caller)?;
-        let page = json!({"limit": SHOWN, "count": true});
-        let listed = engine.consult(caller, "agents_list", page.clone()).await?.unwrap_or_default();
-        let logged = engine.consult(caller, "agents_activities", page).await?.unwrap_or_default();
+    pub(super) async fn status(&self, context: &RequestContext) -> Result<Value> {
+        let (engine, caller) = (&self.dispatcher.engine, &context.connection.caller);
+        let [tools, resources, prompts] = self.dispatcher.counts(caller)?;
+        let page = json!({"limit": LIMIT, "count": true});
+        let listed = engine.read_tool(caller, "agents_list", page.clone()).await?.unwrap_or_default();
+        let logged = engine.read_tool(caller, "agents_activities", page).await?.unwrap_or_default();
         Ok(json!({
             "status": "operational",
             "mcp_version": agents::VERSION,
-            "capabilities": self.desk.capabilities(visit).await?,
+            "capabilities": self.capabilities(context).await?,
             "agents": rows(&listed, "agents"),
             "activities": rows(&logged, "activities"),
             "system_stats": {

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::{ConsentError, ConsentView};
 use mainstay_core::{Caller, Error, Kind};
-use mainstay_engine::Inquiry;
+use mainstay_engine::AuditedQuery;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -148,10 +148,10 @@ impl Consents {
         work: impl Future<Output = Result<ConsentView, ConsentError>>,
     ) -> Result<ConsentView, ConsentError> {
         let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
-        let mut inquiry = Inquiry::new(format!("consent/{what} {id}"), visitor.caller.clone());
-        inquiry.dialect = Some("agents");
+        let mut query = AuditedQuery::new(format!("consent/{what} {id}"), visitor.caller.clone());
+        query.policy = mainstay_wire::agents::POLICY;
         let mut ended = None;
-        let recorded = self.engine.attend(inquiry, async {
+        let recorded = self.engine.audited_query(query, async {
             let result = work.await;
             let outcome = result.as_ref().map(|_| ()).map_err(ConsentError::to_error);
             ended = Some(result);
@@ -162,7 +162,7 @@ impl Consents {
             (Err(error), None) => return Err(error.into()),
             (Ok(()), None) => return Err(Error::internal("an audited query ended without a result").into()),
         };
-        if let Some(name) = self.engine.shown_name(&consent.operation) {
+        if let Some(name) = self.engine.display_name(&consent.operation) {
             consent.operation = name;
         }
         Ok(consent)

@@ -60,7 +60,7 @@ impl Filter {
         if let Some(unknown) = events.iter().flatten().find(|event| !EVENTS.contains(&event.as_str())) {
             return Err(format!("There is no event {unknown:?}; the events are {}.", EVENTS.join(", ")));
         }
-        let name_in_events = |name: String| engine.shown_name(&name).unwrap_or(name);
+        let name_in_events = |name: String| engine.display_name(&name).unwrap_or(name);
         Ok(Self { events, tools: tools.map(|names| names.into_iter().map(name_in_events).collect()) })
     }
 

@@ -1,6 +1,6 @@
 //! Consecutive lines of a file, as `files_head` and `files_tail` return them.
 
-use mainstay_core::Told;
+use mainstay_core::WithText;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -29,9 +29,9 @@ pub(crate) struct Excerpt {
 
 impl Excerpt {
     /// The reply for clients that read only text: the plain lines, and `more` in brackets if there are more.
-    pub(crate) fn with_text(self, more: &str) -> Told<Self> {
+    pub(crate) fn with_text(self, more: &str) -> WithText<Self> {
         let text = if self.more { format!("{}\n[{more}]", self.text) } else { self.text.clone() };
-        Told { value: self, text }
+        WithText { value: self, text }
     }
 
     /// Adds a line without its newline. `whole` says that `bytes` is the whole line.

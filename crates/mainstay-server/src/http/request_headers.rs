@@ -1,16 +1,13 @@
-//! What a request of the dialect `agents` says in its headers.
+//! The request headers of a dialect: the request's id, its session, its user and its idempotency key.
 
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::header::RETRY_AFTER;
-use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mainstay_core::{CancellationToken, Error, Reason, Result, new_id};
-use mainstay_wire::agents::Fault;
 
-use crate::agents::Visit;
 use crate::connection::Connection;
+use crate::dialect::RequestContext;
 use crate::headers::single;
 
 const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
@@ -18,29 +15,39 @@ const SESSION: HeaderName = HeaderName::from_static("x-session-id");
 const USER: HeaderName = HeaderName::from_static("x-user-id");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// The longest of these that is taken.
+/// The longest id of a request or a user that is accepted, in bytes.
 const LONGEST: usize = 128;
 
-/// The request's own id if it can be used for one, or else a new one.
+/// The id the client gave the request if it can be used as one, or else a new one.
 pub(super) fn request_id(headers: &HeaderMap) -> Arc<str> {
     let given = single(headers, REQUEST).ok().flatten().filter(|id| is_word(id));
     given.map_or_else(|| new_id().into(), Into::into)
 }
 
-pub(super) fn visit(
-    parts: &Parts,
+/// What a request says in its headers. Session and user are read only in a dialect that has sessions.
+pub(super) fn read(
+    headers: &HeaderMap,
+    has_sessions: bool,
     connection: Connection,
     request_id: Arc<str>,
     cancel: CancellationToken,
-) -> Result<Visit> {
-    let headers = &parts.headers;
-    let claimed_user = single(headers, USER).ok().flatten().filter(|user| is_word(user)).map(str::to_owned);
-    if let Some(user) = &claimed_user {
+) -> Result<RequestContext> {
+    let user = single(headers, USER).ok().flatten().filter(|user| has_sessions && is_word(user)).map(str::to_owned);
+    if let Some(user) = &user {
         tracing::info!(%request_id, principal = %connection.caller.principal, user, "a request names its user");
     }
-    let claimed_session = header(headers, &SESSION)?.map(str::to_owned);
-    let idempotency_key = header(headers, &KEY)?.map(str::to_owned);
-    Ok(Visit { connection, request_id, claimed_session, claimed_user, idempotency_key, cancel })
+    let session = if has_sessions { header(headers, &SESSION)? } else { None };
+    let key = header(headers, &KEY)?;
+    Ok(RequestContext {
+        connection,
+        request_id,
+        session: None,
+        claimed_session: session.map(str::to_owned),
+        claimed_user: user,
+        idempotency_key: key.map(str::to_owned),
+        chunks: None,
+        cancel,
+    })
 }
 
 fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>> {
@@ -50,13 +57,13 @@ fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
     })
 }
 
-/// Every answer tells its request's id, whatever came of it.
-pub(super) fn stamp(response: &mut Response, request_id: &str) {
+/// Tells the request's id in the response, so that it can be found in the log and in the audit.
+pub(super) fn put_request_id(response: &mut Response, request_id: &str) {
     put(response, REQUEST, request_id);
 }
 
-/// Whether the answer was given by the dialect itself.
-pub(super) fn is_stamped(response: &Response) -> bool {
+/// Whether the response was made by the dialect itself.
+pub(super) fn has_request_id(response: &Response) -> bool {
     response.headers().contains_key(REQUEST)
 }
 
@@ -64,17 +71,7 @@ pub(super) fn put_session(response: &mut Response, session: &str) {
     put(response, SESSION, session);
 }
 
-/// Tells in headers when to retry, where a limit was exceeded.
-pub(super) fn explain(response: &mut Response, fault: &Fault) {
-    if let Some(left) = &fault.quota {
-        put(response, RETRY_AFTER, &left.retry_after.to_string());
-        put(response, HeaderName::from_static("x-ratelimit-limit"), &left.limit.to_string());
-        put(response, HeaderName::from_static("x-ratelimit-remaining"), &left.remaining.to_string());
-        put(response, HeaderName::from_static("x-ratelimit-reset"), &left.reset.to_string());
-    }
-}
-
-fn put(response: &mut Response, name: HeaderName, value: &str) {
+pub(super) fn put(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);
     }

@@ -1,26 +1,26 @@
-//! How a tool is listed: as the contract shows it, or else without what it does not use.
+//! How a tool is listed: as the contract shows it, or else without the schema keywords the contract does not use.
 
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value, json};
 
-use super::DIALECT;
+use super::NAME;
 
 /// The one tool the contract shows. The tool itself takes more than is said there; see `mainstay tools`.
 const LOG_ACTIVITY: &str = include_str!("../../../../contracts/agents/listed/log_activity.json");
 
-/// What is said about a schema, or for generators of code, and not by the contract.
-const UNSAID: [&str; 4] = ["$schema", "title", "description", "format"];
+/// Keywords that describe a schema or help code generators; the contract's schemas have none of them.
+const OMITTED: [&str; 4] = ["$schema", "title", "description", "format"];
 
 /// One tool of a list; nothing for one that has no name here.
-pub fn tool(tool: &ToolInfo) -> Option<Value> {
-    let name = tool.spelling(DIALECT)?;
+pub(super) fn tool(tool: &ToolInfo) -> Option<Value> {
+    let name = tool.spelling(NAME)?;
     let literal = (name == "log_activity").then(|| serde_json::from_str(LOG_ACTIVITY).ok()).flatten();
     let own = || json!({"name": name, "description": tool.description, "inputSchema": plain(&tool.input_schema)});
     Some(literal.unwrap_or_else(own))
 }
 
 fn plain(schema: &Map<String, Value>) -> Map<String, Value> {
-    let said = schema.iter().filter(|(key, _)| !UNSAID.contains(&key.as_str()));
+    let said = schema.iter().filter(|(key, _)| !OMITTED.contains(&key.as_str()));
     said.map(|(key, value)| (key.clone(), deeper(key, value))).collect()
 }
 

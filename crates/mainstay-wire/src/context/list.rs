@@ -1,16 +1,16 @@
-//! How the three tools are listed: with what the contract says of them, and nothing else.
+//! How the three tools are listed: with the members the contract freezes, and no others.
 
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value, json};
 
-use super::DIALECT;
+use super::NAME;
 
 /// The contract's tools, in its order.
-pub const TOOLS: [&str; 3] = ["context.resolve", "context.list_caches", "context.inspect_cache"];
+pub(super) const TOOLS: [&str; 3] = ["context.resolve", "context.list_caches", "context.inspect_cache"];
 
-/// One tool of a list; nothing for one that has no name here.
-pub fn tool(tool: &ToolInfo) -> Option<Value> {
-    let name = tool.spelling(DIALECT)?;
+/// One entry of the list; `None` for a tool that has no name here.
+pub(super) fn tool(tool: &ToolInfo) -> Option<Value> {
+    let name = tool.spelling(NAME)?;
     Some(json!({"name": name, "description": tool.description, "inputSchema": schema(&tool.input_schema)}))
 }
 
@@ -71,7 +71,7 @@ pub(super) mod tests {
         const SPEC: Spec = Spec {
             title: "Title",
             description: "Described.",
-            spellings: &[Spelling { dialect: [DIALECT, DIALECT, DIALECT, "other"][N], name: NAMES[N] }],
+            spellings: &[Spelling { dialect: [NAME, NAME, NAME, "other"][N], name: NAMES[N] }],
             ..Spec::new("context", ["resolve", "list_caches", "inspect_cache", "pack"][N], Effect::Reads)
         };
         type Args = A;

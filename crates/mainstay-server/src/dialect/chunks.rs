@@ -1,19 +1,22 @@
-//! Output on its way to the caller, piece by piece.
+//! Output of a running call on its way to the client, chunk by chunk.
 
-use mainstay_core::{Answer, BoxFuture, Note, OpenQuestions, Quiet, Result, Sink};
-use mainstay_wire::{Id, mira};
+use std::sync::Arc;
+
+use mainstay_core::{Answer, BoxFuture, NoSink, Note, OpenQuestions, Result, Sink};
+use mainstay_wire::{Dialect, Id};
 use tokio::sync::{Mutex, mpsc};
 
 pub(super) struct Chunks {
+    dialect: Arc<dyn Dialect>,
     id: Id,
     stream: mpsc::Sender<Vec<u8>>,
-    /// Held while a piece is sent, so that pieces leave in the order of their numbers.
+    /// The next number. Locked while a chunk is sent, so that chunks are sent in the order of their numbers.
     next: Mutex<u64>,
 }
 
 impl Chunks {
-    pub(super) fn new(id: Id, stream: mpsc::Sender<Vec<u8>>) -> Self {
-        Self { id, stream, next: Mutex::new(0) }
+    pub(super) fn new(dialect: Arc<dyn Dialect>, id: Id, stream: mpsc::Sender<Vec<u8>>) -> Self {
+        Self { dialect, id, stream, next: Mutex::new(0) }
     }
 }
 
@@ -23,22 +26,25 @@ impl Sink for Chunks {
             match note {
                 Note::Chunk { stream, text } => {
                     let mut next = self.next.lock().await;
-                    let _ = self.stream.send(mira::chunk(&self.id, stream, *next, &text).into_bytes()).await;
-                    *next += 1;
+                    if let Some(chunk) = self.dialect.chunk(&self.id, stream, *next, &text) {
+                        let _ = self.stream.send(chunk).await;
+                        *next += 1;
+                    }
                 }
-                // The contract has no word for these.
+                // The dialects have no messages for these.
                 Note::Progress { .. } | Note::Log { .. } => {}
             }
         })
     }
 
-    fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
-        Quiet.ask(asked)
+    fn ask(&self, open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
+        NoSink.ask(open)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use mainstay_wire::mira::Mira;
     use serde_json::{Value, json};
 
     use super::*;
@@ -46,7 +52,7 @@ mod tests {
     #[tokio::test]
     async fn pieces_are_numbered_in_the_order_they_leave_and_nothing_else_is_sent() {
         let (stream, mut sent) = mpsc::channel(8);
-        let chunks = Chunks::new(Id::null(), stream);
+        let chunks = Chunks::new(Arc::new(Mira::new().unwrap()), Id::null(), stream);
         chunks.send(Note::Progress { done: 1.0, total: None, message: None }).await;
         for text in ["one", "two"] {
             chunks.send(Note::Chunk { stream: "stderr", text: text.into() }).await;

@@ -1,12 +1,25 @@
-//! The desk with an engine behind it, and three small tools in place of the real ones.
+//! The dispatcher with the dialect `context`, an engine, and three small tools in place of the real ones.
 
 use mainstay_core::{
     Context, Effect, Family, Kind, Reason, Registry, Reply, Result, Spec, Spelling, SystemClock, Tool,
 };
-use mainstay_engine::{EngineSettings, Quota};
+use mainstay_engine::EngineSettings;
 use mainstay_store::{AuditQuery, Store, StoreOptions};
 
-use super::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mainstay_core::{CacheFailure, CancellationToken, Error, Quota, new_id};
+use mainstay_engine::Engine;
+use mainstay_wire::context::Context as ContextDialect;
+use mainstay_wire::{Endpoint, Transport};
+use serde_json::{Value, json};
+
+use super::{Dispatcher, RequestContext};
+use crate::connection::Connection;
+
+/// The contract's tools, in its order.
+const TOOLS: [&str; 3] = ["context.resolve", "context.list_caches", "context.inspect_cache"];
 
 /// What must not be seen on the wire.
 const CANARY: &str = "/srv/caches/canary";
@@ -71,22 +84,22 @@ impl<const N: usize> Tool for Other<N> {
     }
 }
 
-struct House {
-    desk: Desk,
+struct Fixture {
+    dispatcher: Dispatcher,
     connection: Connection,
     store: Store,
     _dir: tempfile::TempDir,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         Self::with(EngineSettings::default(), &[]).await
     }
 
     async fn greeted() -> Self {
-        let house = Self::new().await;
-        house.ask("initialize", &Value::Null).await;
-        house
+        let fixture = Self::new().await;
+        fixture.ask("initialize", &Value::Null).await;
+        fixture
     }
 
     async fn with(settings: EngineSettings, disabled: &[&str]) -> Self {
@@ -98,17 +111,28 @@ impl House {
         registry.disable(disabled).unwrap();
         let engine = Engine::new(settings, registry, store.clone(), Arc::new(SystemClock)).unwrap();
         let connection = Connection::local(&engine);
-        let desk = Desk::new(engine, "1.2.3", Duration::from_millis(50));
-        Self { desk, connection, store, _dir: dir }
+        let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
+        let dialect = Arc::new(ContextDialect::new(Duration::from_millis(50)));
+        let dispatcher = Dispatcher::new(engine, dialect, endpoint, "1.2.3");
+        Self { dispatcher, connection, store, _dir: dir }
     }
 
     /// The answer to request 1, without its envelope.
     async fn ask(&self, method: &str, params: &Value) -> String {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-        let request = context::decode(message.to_string().as_bytes()).unwrap().unwrap();
-        let visit =
-            Visit { connection: self.connection.clone(), session: "s".into(), cancel: CancellationToken::new() };
-        let answer = String::from_utf8(self.desk.answer(request, visit).await).unwrap();
+        let request = self.dispatcher.dialect.decode(message.to_string().as_bytes()).unwrap();
+        let context = RequestContext {
+            connection: self.connection.clone(),
+            request_id: new_id().into(),
+            session: Some("s".into()),
+            claimed_session: None,
+            claimed_user: None,
+            idempotency_key: None,
+            chunks: None,
+            cancel: CancellationToken::new(),
+        };
+        let response = self.dispatcher.answer(request, &context).await;
+        let answer = String::from_utf8(response.body.unwrap()).unwrap();
         assert!(!answer.contains("canary"), "{answer}");
         let inner = answer.strip_prefix(r#"{"jsonrpc":"2.0","id":1,"#).and_then(|rest| rest.strip_suffix('}'));
         inner.unwrap_or_else(|| panic!("{answer}")).to_owned()
@@ -126,37 +150,60 @@ impl House {
     }
 }
 
-fn told(text: &str) -> String {
+fn text_result(text: &str) -> String {
     format!(r#""result":{{"content":[{{"text":{},"type":"text"}}]}}"#, Value::from(text))
 }
 
-fn mistake(code: CacheFailure) -> String {
-    let fault: Value = serde_json::from_str(&Fault::from(code).to_string()).unwrap();
-    let text = format!("{}\n", fault["data"]);
-    format!(r#""result":{{"content":[{{"text":{},"type":"text"}}],"isError":true}}"#, Value::from(text))
+fn message(code: CacheFailure) -> &'static str {
+    match code {
+        CacheFailure::CacheMissing => "Cache does not exist",
+        CacheFailure::CacheInvalid => "Cache exists but is invalid",
+        CacheFailure::InvalidQuery => "Query is invalid",
+        CacheFailure::InvalidBudget => "Budget is invalid",
+        CacheFailure::Io => "I/O error occurred",
+        CacheFailure::Internal => "Internal error",
+    }
 }
 
-fn error(fault: &Fault) -> String {
-    format!(r#""error":{fault}"#)
+fn frozen(code: CacheFailure) -> String {
+    format!(r#"{{"error":{{"code":"{}","message":"{}"}}}}"#, code.as_str(), message(code))
+}
+
+fn failure(code: CacheFailure) -> String {
+    let text = Value::from(format!(
+        "{}
+",
+        frozen(code)
+    ));
+    format!(r#""result":{{"content":[{{"text":{text},"type":"text"}}],"isError":true}}"#)
+}
+
+fn error(code: CacheFailure) -> String {
+    let number = if code == CacheFailure::Internal { -32603 } else { -32602 };
+    format!(r#""error":{{"code":{number},"message":"{}","data":{}}}"#, message(code), frozen(code))
+}
+
+fn unknown_tool(name: &str) -> String {
+    format!(r#""error":{{"code":-32602,"message":"Unknown tool: {name}"}}"#)
 }
 
 #[tokio::test]
 async fn nothing_is_answered_before_the_greeting_and_everything_after_it() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let closed = r#""error":{"code":-32600,"message":"Server not initialized"}"#;
     for method in ["ping", "tools/list", "tools/call", "no/such", "notifications/initialized"] {
-        assert_eq!(house.ask(method, &Value::Null).await, closed, "{method}");
+        assert_eq!(fixture.ask(method, &Value::Null).await, closed, "{method}");
     }
-    assert_eq!(house.call("context.list_caches", &json!({})).await, closed);
-    assert!(house.audit().await.is_empty(), "nothing was called");
+    assert_eq!(fixture.call("context.list_caches", &json!({})).await, closed);
+    assert!(fixture.audit().await.is_empty(), "nothing was called");
     for version in ["2024-11-05", "2030-01-01"] {
-        let greeting = house.ask("initialize", &json!({"protocolVersion": version})).await;
+        let greeting = fixture.ask("initialize", &json!({"protocolVersion": version})).await;
         let head = r#""result":{"capabilities":{"tools":{}},"protocolVersion":"2024-11-05","serverInfo":{"name":"mcp-context-server","version":"1.2.3"},"tools":[{"#;
         assert!(greeting.starts_with(head), "{greeting}");
-        assert_eq!(house.ask("ping", &Value::Null).await, r#""result":{}"#);
+        assert_eq!(fixture.ask("ping", &Value::Null).await, r#""result":{}"#);
     }
     assert_eq!(
-        house.ask("no/such", &Value::Null).await,
+        fixture.ask("no/such", &Value::Null).await,
         r#""error":{"code":-32601,"message":"Method not found: no/such"}"#
     );
 }
@@ -169,45 +216,47 @@ fn names(result: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_contracts_tools_are_listed_in_its_order_in_the_greeting_too() {
-    let house = House::new().await;
-    let greeting = house.ask("initialize", &Value::Null).await;
-    let list = house.ask("tools/list", &Value::Null).await;
+    let fixture = Fixture::new().await;
+    let greeting = fixture.ask("initialize", &Value::Null).await;
+    let list = fixture.ask("tools/list", &Value::Null).await;
     assert_eq!(names(&list), TOOLS);
     assert!(greeting.ends_with(list.strip_prefix(r#""result":{"#).unwrap()), "{greeting}");
 }
 
 #[tokio::test]
 async fn a_tool_that_is_switched_off_is_neither_listed_nor_known() {
-    let house = House::with(EngineSettings::default(), &["context/list_caches"]).await;
-    assert_eq!(names(&house.ask("initialize", &Value::Null).await), [TOOLS[0], TOOLS[2]]);
-    assert_eq!(names(&house.ask("tools/list", &Value::Null).await), [TOOLS[0], TOOLS[2]]);
-    assert_eq!(house.call("context.list_caches", &json!({})).await, error(&Fault::no_tool("context.list_caches")));
+    let fixture = Fixture::with(EngineSettings::default(), &["context/list_caches"]).await;
+    assert_eq!(names(&fixture.ask("initialize", &Value::Null).await), [TOOLS[0], TOOLS[2]]);
+    assert_eq!(names(&fixture.ask("tools/list", &Value::Null).await), [TOOLS[0], TOOLS[2]]);
+    assert_eq!(fixture.call("context.list_caches", &json!({})).await, unknown_tool("context.list_caches"));
 }
 
 #[tokio::test]
 async fn a_call_is_answered_with_the_text_of_its_reply_and_recorded() {
-    let house = House::greeted().await;
+    let fixture = Fixture::greeted().await;
     let args = json!({"cache": "c", "query": "q\n", "budget": 7, "surplus": {"cache": "gone"}});
-    assert_eq!(house.call("context.resolve", &args).await, told("c q\n 7\n"));
+    assert_eq!(fixture.call("context.resolve", &args).await, text_result("c q\n 7\n"));
     for none in [json!({}), Value::Null] {
-        assert_eq!(house.call("context.inspect_cache", &none).await, told(r#"{"nth":1}"#));
+        assert_eq!(fixture.call("context.inspect_cache", &none).await, text_result(r#"{"nth":1}"#));
     }
-    assert_eq!(house.audit().await, ["context_resolve", "context_inspect_cache", "context_inspect_cache"]);
+    let calls = ["initialize", "context_resolve", "context_inspect_cache", "context_inspect_cache"];
+    assert_eq!(fixture.audit().await, calls);
 }
 
 #[tokio::test]
 async fn under_another_name_there_is_no_tool_and_the_attempt_is_recorded() {
-    let house = House::greeted().await;
+    let fixture = Fixture::greeted().await;
     let others = ["context_resolve", "context/resolve", "context.pack", "context_pack", "health", ""];
     for name in others {
-        assert_eq!(house.call(name, &json!([])).await, error(&Fault::no_tool(name)), "{name}");
+        assert_eq!(fixture.call(name, &json!([])).await, unknown_tool(name), "{name}");
     }
-    assert_eq!(house.audit().await, others.map(|name| format!("tools/call {name}")));
+    let attempts = others.map(|name| format!("tools/call {name}"));
+    assert_eq!(fixture.audit().await, [&["initialize".to_owned()], attempts.as_slice()].concat());
 }
 
 #[tokio::test]
 async fn what_goes_wrong_in_a_tool_is_a_result_in_the_contracts_words() {
-    let house = House::greeted().await;
+    let fixture = Fixture::greeted().await;
     for (cache, code) in [
         ("gone", CacheFailure::CacheMissing),
         ("tampered", CacheFailure::CacheInvalid),
@@ -217,14 +266,14 @@ async fn what_goes_wrong_in_a_tool_is_a_result_in_the_contracts_words() {
         ("mad", CacheFailure::Internal),
         ("sorry", CacheFailure::Internal),
     ] {
-        let answer = house.call("context.resolve", &json!({"cache": cache, "query": "", "budget": 0})).await;
-        assert_eq!(answer, mistake(code), "{cache}");
+        let answer = fixture.call("context.resolve", &json!({"cache": cache, "query": "", "budget": 0})).await;
+        assert_eq!(answer, failure(code), "{cache}");
     }
 }
 
 #[tokio::test]
 async fn bad_arguments_are_a_result_and_none_at_all_an_error() {
-    let house = House::greeted().await;
+    let fixture = Fixture::greeted().await;
     for (args, code) in [
         (json!({"cache": CANARY, "budget": 1}), CacheFailure::InvalidQuery),
         (json!({"cache": 1, "query": [CANARY], "budget": -1}), CacheFailure::InvalidQuery),
@@ -234,12 +283,12 @@ async fn bad_arguments_are_a_result_and_none_at_all_an_error() {
         (json!({"cache": "c", "query": "", "budget": 1e30}), CacheFailure::InvalidBudget),
         (json!({"cache": null, "query": "", "budget": 1}), CacheFailure::CacheMissing),
     ] {
-        assert_eq!(house.call("context.resolve", &args).await, mistake(code), "{args}");
+        assert_eq!(fixture.call("context.resolve", &args).await, failure(code), "{args}");
     }
     for (name, code) in
         [("context.resolve", CacheFailure::InvalidQuery), ("context.list_caches", CacheFailure::InvalidQuery)]
     {
-        assert_eq!(house.call(name, &json!([CANARY])).await, error(&code.into()), "{name}");
+        assert_eq!(fixture.call(name, &json!([CANARY])).await, error(code), "{name}");
     }
 }
 
@@ -248,17 +297,26 @@ async fn what_a_policy_refuses_is_an_error_and_says_no_more() {
     let mut settings = EngineSettings::default();
     settings.consent.required_for_tools = vec!["context.resolve".into()];
     settings.rate.per_client = Some(Quota { calls: 3, seconds: 3600 });
-    let house = House::with(settings, &[]).await;
-    assert_eq!(names(&house.ask("initialize", &Value::Null).await), TOOLS);
-    let refused = error(&CacheFailure::Internal.into());
+    let fixture = Fixture::with(settings, &[]).await;
+    assert_eq!(names(&fixture.ask("initialize", &Value::Null).await), TOOLS);
+    let refused = error(CacheFailure::Internal);
     let args = json!({"cache": "c", "query": "", "budget": 1});
-    assert_eq!(house.call("context.resolve", &args).await, refused, "a person has not approved it");
-    assert_eq!(house.call("context.list_caches", &json!({})).await, told(r#"{"nth":0}"#));
+    assert_eq!(fixture.call("context.resolve", &args).await, refused, "a person has not approved it");
+    assert_eq!(fixture.call("context.list_caches", &json!({})).await, text_result(r#"{"nth":0}"#));
     for method in ["tools/list", "initialize"] {
-        assert_eq!(house.ask(method, &Value::Null).await, refused, "{method} is counted like a call");
+        assert_eq!(fixture.ask(method, &Value::Null).await, refused, "{method} is counted like a call");
     }
     for name in ["context.list_caches", "no.such"] {
-        assert_eq!(house.call(name, &json!({})).await, refused, "{name}");
+        assert_eq!(fixture.call(name, &json!({})).await, refused, "{name}");
     }
-    assert_eq!(house.ask("ping", &Value::Null).await, r#""result":{}"#);
+    assert_eq!(fixture.ask("ping", &Value::Null).await, r#""result":{}"#);
+}
+
+#[tokio::test]
+async fn lists_unknown_methods_and_malformed_messages_are_recorded() {
+    let fixture = Fixture::greeted().await;
+    fixture.ask("tools/list", &Value::Null).await;
+    fixture.ask("no/such", &Value::Null).await;
+    fixture.ask("tools/call", &json!({"name": 1})).await;
+    assert_eq!(fixture.audit().await, ["initialize", "tools/list", "jsonrpc no/such", "jsonrpc"]);
 }

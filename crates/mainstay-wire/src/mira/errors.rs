@@ -1,19 +1,12 @@
-//! From reasons to the contract's numbers.
+//! The contract's error codes: from kinds and reasons to numbers.
 
 use mainstay_core::{Error, Kind, Problem, Reason, Reply};
 use serde_json::{Value, json};
 
 use crate::content::texts;
+use crate::error::ErrorResponse;
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, Refusal};
-use crate::reason;
-
-/// The error member of a response.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Fault {
-    pub code: i32,
-    pub message: &'static str,
-    pub data: Value,
-}
+use crate::reason::reason;
 
 const INVALID: (i32, &str) = (INVALID_PARAMS, "Invalid params");
 const INTERNAL: (i32, &str) = (INTERNAL_ERROR, "Internal error");
@@ -33,60 +26,57 @@ const fn numbered(kind: Kind) -> (i32, &'static str) {
     }
 }
 
-/// Rules whose breach means that the params are not of the method's shape at all.
+/// Violations that mean that the params are not of the method's shape at all.
 const SHAPE: [&str; 4] = ["additionalProperties", "unevaluatedProperties", "required", "type"];
 
-impl Fault {
-    fn new((code, message): (i32, &'static str), data: Value) -> Self {
-        Self { code, message, data }
-    }
-
-    /// Params that are not of the method's shape.
-    pub fn params(field: &str, reason: &str) -> Self {
-        Self::new(INVALID, json!({"field": field, "reason": reason}))
-    }
-
-    pub(super) fn frame(refusal: &Refusal) -> Self {
-        let message = match refusal.code {
-            PARSE_ERROR => "Parse error",
-            INVALID_REQUEST => "Invalid Request",
-            _ => INVALID.1,
-        };
-        let detail = refusal.message.strip_prefix(message).unwrap_or(&refusal.message);
-        Self::new((refusal.code, message), json!({ "detail": detail.trim_start_matches(": ") }))
-    }
-
-    /// The tool ran, and says itself that it failed.
-    pub(super) fn failed(reply: &Reply) -> Self {
-        Self::new(INTERNAL, json!({ "detail": texts(&reply.content) }))
-    }
-
-    fn invalid(error: &Error) -> Self {
-        if let Some(Reason::Problems(problems)) = error.reason.as_deref() {
-            let shape = problems.iter().find(|problem| SHAPE.contains(&problem.rule.as_str()));
-            let numbers = if shape.is_some() { INVALID } else { numbered(Kind::Invalid) };
-            if let Some(problem) = shape.or(problems.first()) {
-                return Self::new(numbers, json!({"field": field(problem), "reason": problem.reason}));
-            }
-        }
-        let data = json!({"field": error.field_name().unwrap_or("params"), "reason": error.public});
-        Self::new(numbered(Kind::Invalid), data)
-    }
+fn response((code, message): (i32, &'static str), data: Value) -> ErrorResponse {
+    ErrorResponse::new(code, message, Some(data))
 }
 
-impl From<&Error> for Fault {
-    /// The private detail stays behind; what the error carries for programs goes along.
-    fn from(error: &Error) -> Self {
-        if error.kind == Kind::Invalid {
-            return Self::invalid(error);
-        }
-        let mut data = error.reason.as_deref().map(reason).filter(Value::is_object).unwrap_or_else(|| json!({}));
-        data["detail"] = error.public.as_ref().into();
-        Self::new(numbered(error.kind), data)
-    }
+/// Params that are not of the method's shape.
+pub(super) fn invalid_params(field: &str, reason: &str) -> ErrorResponse {
+    response(INVALID, json!({"field": field, "reason": reason}))
 }
 
-/// Where the problem is, as `filter.names.0`. A member that is missing, or one too many, is named itself.
+/// Bytes that are no message.
+pub(super) fn of_frame(refusal: &Refusal) -> ErrorResponse {
+    let message = match refusal.code {
+        PARSE_ERROR => "Parse error",
+        INVALID_REQUEST => "Invalid Request",
+        _ => INVALID.1,
+    };
+    let detail = refusal.message.strip_prefix(message).unwrap_or(&refusal.message);
+    response((refusal.code, message), json!({ "detail": detail.trim_start_matches(": ") }))
+}
+
+/// The tool ran and reports itself that it failed.
+pub(super) fn of_failed_reply(reply: &Reply) -> ErrorResponse {
+    response(INTERNAL, json!({ "detail": texts(&reply.content) }))
+}
+
+/// The private detail stays behind; the reason becomes members of the data.
+pub(super) fn of_error(error: &Error) -> ErrorResponse {
+    if error.kind == Kind::Invalid {
+        return of_invalid(error);
+    }
+    let mut data = error.reason.as_deref().map(reason).filter(Value::is_object).unwrap_or_else(|| json!({}));
+    data["detail"] = error.public.as_ref().into();
+    response(numbered(error.kind), data)
+}
+
+fn of_invalid(error: &Error) -> ErrorResponse {
+    if let Some(Reason::Problems(problems)) = error.reason.as_deref() {
+        let shape = problems.iter().find(|problem| SHAPE.contains(&problem.rule.as_str()));
+        let numbers = if shape.is_some() { INVALID } else { numbered(Kind::Invalid) };
+        if let Some(problem) = shape.or(problems.first()) {
+            return response(numbers, json!({"field": field(problem), "reason": problem.reason}));
+        }
+    }
+    let data = json!({"field": error.field_name().unwrap_or("params"), "reason": error.public});
+    response(numbered(Kind::Invalid), data)
+}
+
+/// Where the problem is, as `filter.names.0`, including the name of a missing or unexpected property.
 fn field(problem: &Problem) -> String {
     let mut steps: Vec<String> =
         problem.path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect();
@@ -114,14 +104,14 @@ mod tests {
             Kind::Internal | Kind::TimedOut | Kind::Cancelled | Kind::InputRequired => (-32603, "Internal error"),
         };
         for kind in Kind::ALL {
-            let fault = Fault::from(&Error::new(kind, "why").with_detail("secret"));
-            assert_eq!((fault.code, fault.message), expected(kind), "{kind:?}");
-            assert!(!fault.data.to_string().contains("secret"), "{kind:?}");
-            assert!(fault.data.to_string().contains("why"), "{kind:?}");
+            let fault = of_error(&Error::new(kind, "why").with_detail("secret"));
+            assert_eq!((fault.code, &*fault.message), expected(kind), "{kind:?}");
+            assert!(!fault.data.as_ref().unwrap().to_string().contains("secret"), "{kind:?}");
+            assert!(fault.data.as_ref().unwrap().to_string().contains("why"), "{kind:?}");
         }
     }
 
-    fn broken(args: &Value) -> Fault {
+    fn broken(args: &Value) -> ErrorResponse {
         let schema = json!({"type": "object", "required": ["path"], "additionalProperties": false, "properties": {
             "path": {"type": "string"},
             "limit": {"type": "integer", "minimum": 1},
@@ -129,7 +119,7 @@ mod tests {
                 "by": {"type": "string"}, "tags": {"type": "array", "items": {"type": "string", "maxLength": 3}}}},
         }});
         let validator = Validator::new(schema.as_object().unwrap()).unwrap();
-        Fault::from(&validator.check(args).unwrap_err())
+        of_error(&validator.check(args).unwrap_err())
     }
 
     #[test]
@@ -146,23 +136,26 @@ mod tests {
             (json!({"path": "a", "limit": 0, "surplus": 1}), -32602, "surplus"),
         ] {
             let fault = broken(&args);
-            assert_eq!((fault.code, fault.data["field"].as_str().unwrap()), (code, field), "{args}");
-            assert_eq!(fault.data.as_object().unwrap().len(), 2, "{args}");
-            assert!(!fault.data["reason"].as_str().unwrap().is_empty(), "{args}");
+            assert_eq!((fault.code, fault.data.as_ref().unwrap()["field"].as_str().unwrap()), (code, field), "{args}");
+            assert_eq!(fault.data.as_ref().unwrap().as_object().unwrap().len(), 2, "{args}");
+            assert!(!fault.data.as_ref().unwrap()["reason"].as_str().unwrap().is_empty(), "{args}");
         }
     }
 
     #[test]
     fn a_rule_of_the_tool_names_its_field_as_the_contract_shows() {
-        let fault = Fault::from(&Error::field("path", "Path outside workspace"));
-        assert_eq!((fault.code, fault.message), (1003, "Validation failed"));
-        assert_eq!(fault.data, json!({"field": "path", "reason": "Path outside workspace"}));
+        let fault = of_error(&Error::field("path", "Path outside workspace"));
+        assert_eq!((fault.code, &*fault.message), (1003, "Validation failed"));
+        assert_eq!(fault.data.unwrap(), json!({"field": "path", "reason": "Path outside workspace"}));
     }
 
     #[test]
     fn what_an_error_carries_for_programs_goes_along() {
         let error =
             Error::new(Kind::RateLimited, "Later.").with_reason(Reason::RateLimited { limit: 5, retry_after: 3 });
-        assert_eq!(Fault::from(&error).data, json!({"detail": "Later.", "retry_after": 3, "limit": 5, "remaining": 0}));
+        assert_eq!(
+            of_error(&error).data.unwrap(),
+            json!({"detail": "Later.", "retry_after": 3, "limit": 5, "remaining": 0})
+        );
     }
 }

@@ -1,0 +1,270 @@
+//! The call pipeline. Every call, from any transport and in any dialect, goes through it; there is no other way to a
+//! tool, a resource or a prompt. [`Engine::apply_policies`] is the order of the policies.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use futures::FutureExt;
+use mainstay_auth::consent::{ConsentRequest, WaitUntil};
+use mainstay_core::{Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
+use serde_json::{Map, Value};
+
+use crate::policy::idempotency::{self, Claim, Entry};
+use crate::policy::record::{AuditSubject, Record, unrecorded};
+use crate::policy::scope;
+use crate::target::{PromptTarget, ResolvedTarget, ResourceTarget, ToolTarget};
+use crate::{Engine, Lane};
+
+impl Engine {
+    /// Calls a tool by any of its names. `args` is an object, or null for none.
+    pub async fn call_tool(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<Reply> {
+        let args = if args.is_null() { Value::Object(Map::new()) } else { args };
+        self.execute::<ToolTarget>(name, args, call, lane).await
+    }
+
+    /// Reads a resource.
+    pub async fn read_resource(&self, uri: &str, call: Call, lane: &Lane) -> Result<Vec<Contents>> {
+        self.execute::<ResourceTarget>(uri, Value::String(uri.to_owned()), call, lane).await
+    }
+
+    /// Renders a prompt.
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        args: BTreeMap<String, String>,
+        call: Call,
+        lane: &Lane,
+    ) -> Result<PromptReply> {
+        let args = args.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
+        self.execute::<PromptTarget>(name, args, call, lane).await
+    }
+
+    /// Whether the caller's scopes allow this call of a tool. A tool that does not exist is rejected for that instead.
+    pub fn permits(&self, caller: &Caller, tool: &str, args: &Value) -> bool {
+        let target = ToolTarget::resolve(&self.registry(), tool, args);
+        target.map_or(true, |target| scope::authorize(caller, target.scopes()).is_ok())
+    }
+
+    /// Takes one call from its arrival to its audit entry.
+    async fn execute<T: ResolvedTarget>(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<T::Output> {
+        let permit = self.gate().enter(lane, &call.cancel).await?;
+        let target = match T::resolve(&self.registry(), name, &args) {
+            Ok(target) => target,
+            Err(error) => return self.reject(&format!("{} {name}", T::METHOD), name, &call, error).await,
+        };
+        if !target.effect().changes() {
+            return self.run_audited(call, target, args).await;
+        }
+        // What changes something is finished and recorded even if the client has gone: the transport may drop this
+        // future at any moment, but not the task.
+        let cancel_if_dropped = call.cancel.clone().drop_guard();
+        let engine = self.clone();
+        let work = async move {
+            // Held until the call is done, not until nobody waits for it any more.
+            let _permit = permit;
+            engine.run_audited(call, target, args).await
+        };
+        let result = tokio::spawn(work).await;
+        cancel_if_dropped.disarm();
+        result.unwrap_or_else(|error| Err(Error::internal(error)))
+    }
+
+    /// A call of something that does not exist counts against the rate limits and is recorded like any other.
+    async fn reject<O>(&self, target: &str, name: &str, call: &Call, error: Error) -> Result<O> {
+        let metric = target.split(' ').next().unwrap_or_default();
+        let record = Record::open(self, &call.into(), AuditSubject::query(target, metric), String::new());
+        let admitted = self.admit(&call.caller, name, call.policy, []);
+        record.end(Err(admitted.err().unwrap_or(error)), |_| false).await
+    }
+
+    async fn run_audited<T: ResolvedTarget>(&self, mut call: Call, target: T, args: Value) -> Result<T::Output> {
+        let args_digest = canonical_digest(&args);
+        let mut record = Record::open(self, &(&call).into(), subject(&target, &args), args_digest.clone());
+        let result = self.apply_policies(&mut call, &target, args, &args_digest, &mut record).await;
+        record.end(result, |output| T::as_reply(output).is_some_and(|reply| reply.failed)).await
+    }
+
+    /// The policies: each is applied once, in this order, and the first that fails ends the call.
+    async fn apply_policies<T: ResolvedTarget>(
+        &self,
+        call: &mut Call,
+        target: &T,
+        args: Value,
+        args_digest: &str,
+        record: &mut Record,
+    ) -> Result<T::Output> {
+        self.admit(&call.caller, target.label(), call.policy, target.scopes())?;
+        if let Some(first) = self.first_result(call, target).await? {
+            return first;
+        }
+        call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
+        target.check(&args)?;
+        let claim = match self.claim(call, target, args_digest).await? {
+            Entry::Replay(result) => return replayed::<T>(result),
+            Entry::Go(claim) => claim,
+        };
+        let context = self.context(call);
+        if let Err(refusal) = self.authorize(&context, target, &args, args_digest, record).await {
+            self.release(claim).await?;
+            return Err(refusal);
+        }
+        record.run();
+        let ran = self.run(target, args, &context, self.deadline(call, target.pace())).await;
+        if let Err(error) = self.settle::<T>(claim, &ran).await {
+            return Err(unrecorded(error));
+        }
+        ran.result()
+    }
+
+    /// The last two that can reject a call: consent of a person, and the audit entry that has to be on disk first.
+    async fn authorize<T: ResolvedTarget>(
+        &self,
+        context: &Context,
+        target: &T,
+        args: &Value,
+        args_digest: &str,
+        record: &mut Record,
+    ) -> Result<()> {
+        if self.consent().is_required(target.tool(), target.effect()) {
+            let (name, display_name, effect) = (target.label(), target.display_name(), target.effect());
+            let request = ConsentRequest { target: name, display_name, effect, args, args_digest };
+            let timeout = Duration::from_secs(self.settings().deadline_seconds);
+            let wait = WaitUntil { timeout, shutdown: &self.gate().over };
+            self.consent().obtain(context, &request, &wait).await?;
+        }
+        record.begin().await?;
+        // The client may have gone meanwhile; nothing has happened yet.
+        context.check()
+    }
+
+    /// The result a used key had, in a dialect where it counts whatever the key is used for now.
+    async fn first_result<T: ResolvedTarget>(&self, call: &Call, target: &T) -> Result<Option<Result<T::Output>>> {
+        let applies = call.policy.first_result_wins && target.tool().is_some();
+        let Some(key) = call.idempotency_key.as_deref().filter(|_| applies) else { return Ok(None) };
+        let principal = call.caller.principal.as_str();
+        let first = idempotency::first(self.store().idempotency(), principal, key, self.clock().now_ms()).await?;
+        Ok(first.map(replayed::<T>))
+    }
+
+    /// Claims the idempotency key, if the call has one and changes something.
+    async fn claim<T: ResolvedTarget>(&self, call: &Call, target: &T, args_digest: &str) -> Result<Entry> {
+        let keyed = idempotency::KeyedCall {
+            principal: call.caller.principal.as_str(),
+            key: call.idempotency_key.as_deref().filter(|_| target.effect().changes()),
+            first_result_wins: call.policy.first_result_wins,
+            target: target.label(),
+            args_digest,
+            now_ms: self.clock().now_ms(),
+            hours: self.settings().idempotency_hours,
+        };
+        idempotency::begin(self.store().idempotency(), keyed).await
+    }
+
+    /// Runs the target: within its deadline, cancellable, and without taking the server down if it panics.
+    pub(crate) async fn run<T: ResolvedTarget>(
+        &self,
+        target: &T,
+        args: Value,
+        context: &Context,
+        deadline: Duration,
+    ) -> Ran<T::Output> {
+        let work = AssertUnwindSafe(target.run(args, context)).catch_unwind();
+        match self.within(context, deadline, work).await {
+            Ok(Ok(result)) => Ran::Finished(result),
+            Ok(Err(panic)) => Ran::Finished(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
+            Err(error) => {
+                // Work that goes on elsewhere on behalf of this call has to stop as well.
+                context.cancel.cancel();
+                Ran::CutOff(error)
+            }
+        }
+    }
+
+    /// Waits on behalf of a call until it is cancelled, the server stops, or time is up.
+    pub(crate) async fn within<T>(
+        &self,
+        context: &Context,
+        limit: Duration,
+        work: impl Future<Output = T>,
+    ) -> Result<T> {
+        tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
+            () = self.gate().over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
+            done = tokio::time::timeout(limit, work) => done.map_err(|_| {
+                Error::new(Kind::TimedOut, format!("The call took longer than {} s and was stopped.", limit.as_secs_f64()))
+            }),
+        }
+    }
+
+    /// The engine's limit, or the dialect's where that is shorter.
+    pub(crate) fn deadline(&self, call: &Call, pace: Pace) -> Duration {
+        let limit = match pace {
+            Pace::Instant | Pace::Quick => self.settings().deadline_seconds,
+            Pace::Long | Pace::Task => self.settings().long_deadline_seconds,
+        };
+        let limit = Duration::from_secs(limit);
+        call.policy.deadline.map_or(limit, |dialect| dialect.min(limit))
+    }
+
+    async fn release(&self, claim: Option<Claim>) -> Result<()> {
+        match claim {
+            Some(claim) => claim.abandon(self.store().idempotency()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps the result under the key, unless the call only asked a question and will be made again. What was cut off
+    /// has no known outcome: its key stays claimed, so that a second attempt is not a second effect.
+    async fn settle<T: ResolvedTarget>(&self, claim: Option<Claim>, ran: &Ran<T::Output>) -> Result<()> {
+        let (Some(claim), Ran::Finished(result)) = (claim, ran) else { return Ok(()) };
+        let keys = self.store().idempotency();
+        match result {
+            Err(error) if error.kind == Kind::InputRequired => claim.abandon(keys).await,
+            Err(error) => claim.finish(keys, Err(error)).await,
+            Ok(output) => match T::as_reply(output) {
+                Some(reply) => claim.finish(keys, Ok(reply)).await,
+                None => claim.abandon(keys).await,
+            },
+        }
+    }
+}
+
+/// How a run ended.
+pub(crate) enum Ran<O> {
+    Finished(Result<O>),
+    /// It was stopped before its end.
+    CutOff(Error),
+}
+
+impl<O> Ran<O> {
+    pub(crate) fn result(self) -> Result<O> {
+        match self {
+            Self::Finished(result) => result,
+            Self::CutOff(error) => Err(error),
+        }
+    }
+}
+
+fn replayed<T: ResolvedTarget>(kept: Result<Reply>) -> Result<T::Output> {
+    T::from_reply(kept?).ok_or_else(|| Error::internal("a reply was kept under a key that is no tool's"))
+}
+
+fn subject<'a, T: ResolvedTarget>(target: &'a T, args: &Value) -> AuditSubject<'a> {
+    AuditSubject {
+        called: target.called(args),
+        target: target.label(),
+        display_name: target.display_name(),
+        metric: target.metric().into(),
+        effect: target.effect(),
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

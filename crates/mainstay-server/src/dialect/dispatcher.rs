@@ -1,0 +1,329 @@
+//! The dispatcher: turns a decoded request into calls of the engine, and the outcome into an encoded response.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mainstay_core::{Call, CancellationToken, Error, Kind, NoSink, Result, Scope, Sink};
+use mainstay_engine::{AuditedQuery, Engine};
+use mainstay_wire::{
+    Dialect, Encoded, Endpoint, ErrorResponse, HttpError, Id, NameKind, Operation, Request, ServerState, ToolQuery,
+    jsonrpc,
+};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::chunks::Chunks;
+use crate::connection::Connection;
+
+/// How much of a name that somebody made up goes into the audit, in characters.
+const NAME_EXCERPT: usize = 256;
+
+/// Serves the requests of one dialect at one endpoint.
+pub(crate) struct Dispatcher {
+    pub(crate) engine: Engine,
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(super) endpoint: Endpoint,
+    version: &'static str,
+    /// Whether `initialize` succeeded; on stdio the dispatcher serves a single client.
+    initialized: AtomicBool,
+}
+
+/// Who makes a request, and how they can be reached while it is carried out.
+pub(crate) struct RequestContext {
+    pub(crate) connection: Connection,
+    pub(crate) request_id: Arc<str>,
+    /// The session of a connection that is one, as on stdio.
+    pub(crate) session: Option<Arc<str>>,
+    /// The session a header names. Whether it belongs to the caller is checked when it is used.
+    pub(crate) claimed_session: Option<String>,
+    /// Whom the client claims to act for: kept in the session, and never trusted.
+    pub(crate) claimed_user: Option<String>,
+    pub(crate) idempotency_key: Option<String>,
+    /// Where chunks of output go, if the client wants them.
+    pub(crate) chunks: Option<mpsc::Sender<Vec<u8>>>,
+    pub(crate) cancel: CancellationToken,
+}
+
+/// What goes back to the client.
+#[derive(Debug, Default)]
+pub(crate) struct Response {
+    /// `None` for a request without an id.
+    pub(crate) body: Option<Vec<u8>>,
+    /// How HTTP reports it.
+    pub(crate) http: HttpError,
+    /// The session that was opened.
+    pub(crate) session: Option<String>,
+}
+
+/// What happens to a request that names a session which is not the caller's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SessionCheck {
+    Required,
+    /// The request does not depend on a session, so that one is ignored.
+    Optional,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(engine: Engine, dialect: Arc<dyn Dialect>, endpoint: Endpoint, version: &'static str) -> Self {
+        Self { engine, dialect, endpoint, version, initialized: AtomicBool::new(false) }
+    }
+
+    /// Carries out a request.
+    pub(crate) async fn answer(&self, request: Request, context: &RequestContext) -> Response {
+        let Request { id, operation } = request;
+        let mut session = None;
+        let encoded = match self.gate(&operation) {
+            Some(closed) => Err(closed),
+            None => self.perform(operation, id.as_ref(), context, &mut session).await,
+        };
+        let encoded = encoded.and_then(|result| self.within_limit(result));
+        let mut response = respond(id.as_ref(), encoded);
+        response.session = session;
+        response
+    }
+
+    /// The error for a request that comes before `initialize`, where the dialect has such a gate.
+    fn gate(&self, operation: &Operation) -> Option<ErrorResponse> {
+        let passes = matches!(operation, Operation::Initialize(_) | Operation::Malformed(_));
+        if passes || self.initialized.load(Ordering::Acquire) {
+            return None;
+        }
+        self.dialect.not_initialized(&self.endpoint.transport)
+    }
+
+    async fn perform(
+        &self,
+        operation: Operation,
+        id: Option<&Id>,
+        context: &RequestContext,
+        session: &mut Option<String>,
+    ) -> Encoded {
+        match operation {
+            Operation::Initialize(params) => self.initialize(&params, context, session).await,
+            Operation::Ping => Ok(b"{}".to_vec()),
+            Operation::ListTools(params) => {
+                let work = async { self.tool_list(params, context) };
+                self.list("tools/list", context, work).await
+            }
+            Operation::ListResources => {
+                let work = async { Ok(self.dialect.resource_list(&self.resources())) };
+                self.list("resources/list", context, work).await
+            }
+            Operation::ListPrompts => {
+                let work = async { self.prompts().map(|entries| self.dialect.prompt_list(entries)) };
+                self.list("prompts/list", context, work).await
+            }
+            Operation::CallTool { name, args } => self.call_tool(&name, args, id, context).await,
+            Operation::ReadResource { uri } => self.read_resource(&uri, context).await,
+            Operation::GetPrompt { name, args } => self.get_prompt(&name, args, context).await,
+            Operation::UnknownMethod { method, response } => {
+                let reason = Error::unknown("The dialect has no such method.");
+                self.rejected(&format!("jsonrpc {method}"), "jsonrpc", reason, response, context).await
+            }
+            Operation::InvalidParams(response) | Operation::Malformed(response) => {
+                let reason = Error::invalid("The message cannot be read.");
+                self.rejected("jsonrpc", "jsonrpc", reason, response, context).await
+            }
+        }
+    }
+
+    async fn initialize(&self, params: &Value, context: &RequestContext, session: &mut Option<String>) -> Encoded {
+        let work = async {
+            let opened = self.open_session(params, context).await?;
+            let (tools, _) = self.tools(&ToolQuery::default(), &context.connection.caller)?;
+            let (resources, prompts) = (self.resources().len(), self.prompts()?.len());
+            let server = ServerState { version: self.version, session: opened.as_deref(), tools, resources, prompts };
+            Ok((self.dialect.initialize(params, server), opened))
+        };
+        let result = self.query("initialize", None, SessionCheck::Optional, context, work).await;
+        let (result, opened) = result.map_err(|error| self.error(&error, "initialize", context))?;
+        self.initialized.store(true, Ordering::Release);
+        *session = opened;
+        Ok(result.to_string().into_bytes())
+    }
+
+    async fn list(&self, method: &str, context: &RequestContext, work: impl Future<Output = Result<Value>>) -> Encoded {
+        let listed = self.query(method, Some(Scope::Read), SessionCheck::Required, context, work).await;
+        listed.map(|list| list.to_string().into_bytes()).map_err(|error| self.error(&error, method, context))
+    }
+
+    async fn call_tool(&self, name: &str, args: Option<Value>, id: Option<&Id>, context: &RequestContext) -> Encoded {
+        let operation = || format!("tools/call {}", excerpt(name));
+        let registry = self.engine.registry().clone();
+        let exposed = registry.tool(name).filter(|tool| {
+            let hidden = self.dialect.hides_disabled_tools() && !registry.is_enabled(tool.info());
+            !hidden && self.dialect.tool_name(tool.info()).is_some_and(|known| known == name)
+        });
+        let Some(tool) = exposed else {
+            let response = self.dialect.unknown_name(NameKind::Tool, name, self.now());
+            let reason = Error::unknown("The dialect exposes no tool of this name.");
+            return self.rejected(&operation(), name, reason, response, context).await;
+        };
+        let args = match self.dialect.arguments(tool.info(), args) {
+            Ok(args) => args,
+            Err(response) => {
+                let reason = Error::invalid("The arguments are not of the dialect's shape.");
+                return self.rejected(&operation(), name, reason, response, context).await;
+            }
+        };
+        let mut call = match self.call(&operation(), context).await {
+            Ok(call) => call,
+            Err(error) => return self.failed_call(&error, name, context),
+        };
+        call.narrowed = self.dialect.narrowed(name);
+        call.sink = match (&context.chunks, id) {
+            (Some(chunks), Some(id)) => {
+                Arc::new(Chunks::new(self.dialect.clone(), id.clone(), chunks.clone())) as Arc<dyn Sink>
+            }
+            (Some(_) | None, _) => Arc::new(NoSink),
+        };
+        match self.engine.call_tool(name, args, call, &context.connection.lane).await {
+            Ok(reply) => self.dialect.reply(name, reply),
+            Err(error) => self.failed_call(&error, name, context),
+        }
+    }
+
+    async fn read_resource(&self, uri: &str, context: &RequestContext) -> Encoded {
+        let read = async {
+            let call = self.call(&format!("resources/read {}", excerpt(uri)), context).await?;
+            let contents = self.engine.read_resource(uri, call, &context.connection.lane).await?;
+            let resources = self.resources();
+            let listed = resources.iter().find(|resource| resource.uri == uri);
+            self.dialect.contents(uri, contents, listed)
+        };
+        encode(read.await).map_err(|error| self.error(&error, "resources/read", context))
+    }
+
+    async fn get_prompt(&self, name: &str, args: BTreeMap<String, String>, context: &RequestContext) -> Encoded {
+        let operation = format!("prompts/get {}", excerpt(name));
+        let exposed = |prompt: &Arc<dyn mainstay_core::Prompt>| self.dialect.prompt_entry(&prompt.info()).is_some();
+        if !self.engine.registry().prompt(name).is_some_and(exposed) {
+            let response = self.dialect.unknown_name(NameKind::Prompt, name, self.now());
+            let reason = Error::unknown("The dialect exposes no prompt of this name.");
+            return self.rejected(&operation, name, reason, response, context).await;
+        }
+        let rendered = async {
+            let call = self.call(&operation, context).await?;
+            let reply = self.engine.get_prompt(name, args, call, &context.connection.lane).await?;
+            self.dialect.prompt(name, reply, self.now())
+        };
+        encode(rendered.await).map_err(|error| self.error(&error, "prompts/get", context))
+    }
+
+    /// A call on behalf of a request. Fails if its session is not the caller's; then the attempt is recorded as
+    /// `operation`.
+    async fn call(&self, operation: &str, context: &RequestContext) -> Result<Call> {
+        let session = match self.session_id(context).await {
+            Ok(session) => session,
+            Err(error) => {
+                let failed = std::future::ready(Err(error));
+                return self.query(operation, None, SessionCheck::Optional, context, failed).await;
+            }
+        };
+        let mut call = Call::new(context.connection.caller.clone());
+        call.request_id = context.request_id.clone();
+        call.session = session;
+        call.idempotency_key.clone_from(&context.idempotency_key);
+        call.policy = self.dialect.policy();
+        call.cancel = context.cancel.clone();
+        Ok(call)
+    }
+
+    /// Counts and records a request that cannot be carried out. `response` is what the dialect says about it, unless a
+    /// policy rejects the request first.
+    async fn rejected(
+        &self,
+        operation: &str,
+        name: &str,
+        reason: Error,
+        response: ErrorResponse,
+        context: &RequestContext,
+    ) -> Encoded {
+        let kind = reason.kind;
+        let work = std::future::ready(Err::<(), _>(reason));
+        match self.query(operation, None, SessionCheck::Optional, context, work).await {
+            Err(error) if error.kind != kind => Err(self.error(&error, name, context)),
+            Ok(()) | Err(_) => Err(response),
+        }
+    }
+
+    /// Does `work` under the policies of a query, and records it as `operation`.
+    pub(crate) async fn query<T>(
+        &self,
+        operation: &str,
+        scope: Option<Scope>,
+        check: SessionCheck,
+        context: &RequestContext,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let (session, checked) = match self.session_id(context).await {
+            Ok(session) => (session, Ok(())),
+            Err(error) if check == SessionCheck::Required => (None, Err(error)),
+            Err(_) => (None, Ok(())),
+        };
+        let query = AuditedQuery {
+            session,
+            scope,
+            request_id: context.request_id.clone(),
+            policy: self.dialect.policy(),
+            ..AuditedQuery::new(operation, context.connection.caller.clone())
+        };
+        let work = async {
+            checked?;
+            work.await
+        };
+        self.engine.audited_query(query, work).await
+    }
+
+    /// The error in the dialect's terms. Where those include the status 403, HTTP adds the challenge for a missing scope.
+    pub(crate) fn error(&self, error: &Error, operation: &str, context: &RequestContext) -> ErrorResponse {
+        let response = self.dialect.error(error, operation, self.now());
+        if response.http.status == 403 {
+            context.connection.missing_scope.note(error);
+        }
+        response
+    }
+
+    fn failed_call(&self, error: &Error, tool: &str, context: &RequestContext) -> Encoded {
+        let encoded = self.dialect.failed_call(error, tool, self.now());
+        if encoded.as_ref().is_err_and(|response| response.http.status == 403) {
+            context.connection.missing_scope.note(error);
+        }
+        encoded
+    }
+
+    fn within_limit(&self, result: Vec<u8>) -> Encoded {
+        match self.dialect.policy().response_bytes {
+            Some(limit) if result.len() > limit => {
+                let message = format!("The result has {} bytes; at most {limit} are sent.", result.len());
+                Err(self.dialect.error(&Error::new(Kind::TooLarge, message), "response", self.now()))
+            }
+            Some(_) | None => Ok(result),
+        }
+    }
+
+    pub(super) fn now(&self) -> jiff::Timestamp {
+        self.engine.clock().now()
+    }
+}
+
+fn encode(result: Result<Value>) -> Result<Vec<u8>> {
+    result.map(|value| value.to_string().into_bytes())
+}
+
+/// The response under this id; nothing is sent for a request without one.
+pub(crate) fn respond(id: Option<&Id>, encoded: Encoded) -> Response {
+    let Some(id) = id else {
+        let http = HttpError { status: 202, ..HttpError::default() };
+        return Response { http, ..Response::default() };
+    };
+    match encoded {
+        Ok(result) => Response { body: Some(jsonrpc::result(id, &result)), ..Response::default() },
+        Err(error) => Response { body: Some(error.response(id)), http: error.http, session: None },
+    }
+}
+
+fn excerpt(name: &str) -> String {
+    name.chars().take(NAME_EXCERPT).collect()
+}

@@ -1,0 +1,47 @@
+//! What a message asks for, in the same terms for every dialect.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::error::ErrorResponse;
+use crate::id::Id;
+
+/// One decoded message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    /// The id of the response. A request without one is carried out and not answered.
+    pub id: Option<Id>,
+    pub operation: Operation,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// With the params, which every dialect reads in its own way.
+    Initialize(Value),
+    Ping,
+    ListTools(Value),
+    /// `args` as they were sent: their shape is checked by the dialect and the tool.
+    CallTool {
+        name: String,
+        args: Option<Value>,
+    },
+    ListResources,
+    ReadResource {
+        uri: String,
+    },
+    ListPrompts,
+    GetPrompt {
+        name: String,
+        args: BTreeMap<String, String>,
+    },
+    /// The dialect has no such method. `method` is safe to print: an excerpt without control characters.
+    UnknownMethod {
+        method: String,
+        response: ErrorResponse,
+    },
+    /// The params of a known method cannot be read.
+    InvalidParams(ErrorResponse),
+    /// Not a JSON-RPC message at all.
+    Malformed(ErrorResponse),
+}
