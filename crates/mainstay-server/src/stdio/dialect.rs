@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
 
-use super::lines::{AHEAD, CUT_OFF, Line, Output, each_line};
+use super::lines::{CANCEL_GRACE, Line, Output, QUEUE_LENGTH, each_line};
 use crate::connection::Connection;
 use crate::dialect::{Dispatcher, RequestContext};
 use crate::{About, StartError};
@@ -89,7 +89,7 @@ pub async fn serve_dialect(
     if timeout_at(until, calls.wait()).await.is_err() {
         client.cut_off.cancel();
         // What is left has only responses to write, and perhaps nobody reads them.
-        let _ = timeout(CUT_OFF, calls.wait()).await;
+        let _ = timeout(CANCEL_GRACE, calls.wait()).await;
     }
     output.finish().await;
     Ok(())
@@ -124,7 +124,7 @@ fn at_once(order: Order, engine: &Engine) -> usize {
 /// runs at a time nothing is gained by decoding early.
 fn ahead(order: Order) -> usize {
     match order {
-        Order::Concurrent { .. } => AHEAD,
+        Order::Concurrent { .. } => QUEUE_LENGTH,
         Order::Sequential => 1,
     }
 }

@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout};
 
 /// How many messages are read ahead of the server, and how many replies wait for a slow reader. Beyond it, reading and
 /// calls wait.
-pub(super) const AHEAD: usize = 256;
+pub(super) const QUEUE_LENGTH: usize = 256;
 
 /// Tells the writing thread that nothing follows. Closing the channel would not: the reading thread holds a sender.
 const END: Vec<u8> = Vec::new();
@@ -28,7 +28,7 @@ const BATCH: usize = 64 * 1024;
 const FINISH: Duration = Duration::from_secs(5);
 
 /// How long cancelled calls may take to end.
-pub(super) const CUT_OFF: Duration = Duration::from_secs(2);
+pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 
 /// How often to check whether the client still reads.
 const CHECK: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ pub(super) struct Output {
 
 impl Output {
     pub(super) fn open() -> std::io::Result<Self> {
-        let (lines, to_client) = mpsc::channel(AHEAD);
+        let (lines, to_client) = mpsc::channel(QUEUE_LENGTH);
         let (done, written) = watch::channel(false);
         let received = Arc::<AtomicU64>::default();
         let pipe = Arc::new(Pipe::open()?);
@@ -121,7 +121,7 @@ impl Output {
 
     /// Writes a line from a thread that may block: directly if nothing waits to be written, else through the queue. False
     /// if nobody reads any more.
-    pub(super) fn say(&self, line: Vec<u8>) -> bool {
+    pub(super) fn write_line(&self, line: Vec<u8>) -> bool {
         let nothing_waits = self.lines.capacity() == self.lines.max_capacity();
         match if nothing_waits { self.pipe.write_now(line) } else { Err(line) } {
             Ok(written) => written.is_ok(),

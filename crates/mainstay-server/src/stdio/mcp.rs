@@ -19,7 +19,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::lines::{AHEAD, CUT_OFF, Output, each_line};
+use super::lines::{CANCEL_GRACE, Output, QUEUE_LENGTH, each_line};
 use crate::connection::Connection;
 use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
 use crate::{About, StartError};
@@ -66,7 +66,7 @@ pub async fn serve(
                 }
                 ct.cancel();
                 // The remaining replies may have no reader, so this wait has a limit.
-                let _ = timeout(CUT_OFF, serving).await;
+                let _ = timeout(CANCEL_GRACE, serving).await;
                 break;
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => break,
@@ -123,7 +123,7 @@ impl LineTransport {
     /// Starts a thread that reads standard input, which has no asynchronous read.
     fn open(fast_path: FastPath, limit: usize, patience: Duration) -> Result<Self, StartError> {
         let ended = fast_path.client.ended.clone();
-        let (to_server, incoming) = mpsc::channel(AHEAD);
+        let (to_server, incoming) = mpsc::channel(QUEUE_LENGTH);
         let output = Output::open()?;
         let pending = Arc::new(PendingRequests { ids: Mutex::default(), count: watch::Sender::new(0) });
         let (replies, requests) = (output.clone(), pending.clone());
@@ -169,7 +169,7 @@ fn read(
                 to_server.blocking_send(message).is_ok()
             }
             Ok(None) => true,
-            Err(refusal) => output.say(refusal.to_json().into_bytes()),
+            Err(refusal) => output.write_line(refusal.to_json().into_bytes()),
         }
     });
 }
@@ -199,7 +199,7 @@ impl FastPath {
         let (shared, id, cancel) = (self.shared.clone(), call.id().clone(), call.cancel().clone());
         let mut running = Box::pin(async move { call.run(&shared).await });
         match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(reply) => reply.is_ok_and(|reply| output.say(reply)),
+            Poll::Ready(reply) => reply.is_ok_and(|reply| output.write_line(reply)),
             Poll::Pending => {
                 let (lines, pending) = (output.lines().clone(), pending.clone());
                 pending.add(id.clone(), cancel);
