@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_needs_more_than_the_right_to_execute() {
+    fn a_shell_needs_more_than_the_scope_execute() {
         let mut caller = Caller::local(None);
         assert!(check_shell_allowed(true, Shell::Admins, &caller).is_ok());
         assert!(check_shell_allowed(true, Shell::Never, &caller).is_err());

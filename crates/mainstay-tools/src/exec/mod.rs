@@ -24,6 +24,7 @@ use sessions::registry::SessionRegistry;
 /// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(workspace: &Workspace, settings: &ExecSettings) -> Family {
     let sandbox = Sandbox::new(workspace.clone(), settings.clone());
+    // Shared by the tools: a session that one starts is found by the others.
     let sessions = Arc::new(SessionRegistry::new(settings.sessions.clone()));
     Family::new("exec")
         .tool(run::Run(sandbox.clone()))

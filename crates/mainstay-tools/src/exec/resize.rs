@@ -42,6 +42,7 @@ impl Tool for Resize {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let session = self.0.find(&args.id, &context.caller.principal)?;
+        // The kernel sends SIGWINCH to the programs in the terminal.
         session.resize(TerminalSize { rows: args.rows, columns: args.columns })?;
         Ok(Output { rows: args.rows, columns: args.columns })
     }

@@ -51,6 +51,7 @@ impl Output {
     /// The reply for clients that read only text: what a terminal would show, and how the command ended.
     fn text(&self) -> String {
         let mut text = self.stdout.clone();
+        // The markers stand on lines of their own, whatever the output ends with.
         let line = |text: &mut String| {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
@@ -95,6 +96,7 @@ impl Tool for Run {
         let command = args.command.command(self.0.settings().shell, &context.caller)?;
         let command = Command { piped: args.stdin.is_some(), ..command };
         let streaming = Streaming(context);
+        // Most callers wait for the result; the others get every chunk as a notification.
         let listener: Option<&dyn OutputListener> = if args.stream { Some(&streaming) } else { None };
         let limit = Duration::from_millis(args.timeout_ms);
         let running = self.0.run(&command, args.stdin, limit, listener);
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn both_streams_and_the_exit_code_come_back() {
+    async fn both_streams_and_the_exit_code_are_returned() {
         let out = run(json!({"command": "cat; echo no >&2; exit 3", "shell": true, "stdin": "yes"})).await.unwrap();
         assert_eq!((out.exit_code, out.stdout.as_str(), out.stderr.as_str()), (3, "yes", "no\n"));
         assert!(!out.timed_out && out.signal.is_none() && out.stdout_omitted == 0);
@@ -170,14 +172,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_reads_only_text_sees_what_a_terminal_shows() {
+    async fn the_text_reply_shows_what_a_terminal_shows() {
         let out = run(json!({"command": "printf yes; echo no >&2; exit 3", "shell": true})).await.unwrap();
         let text = out.text();
         assert!(text.starts_with("yes\n[stderr]\nno\n[exit code 3 after "), "{text}");
     }
 
     #[tokio::test]
-    async fn a_signal_and_the_end_of_time_have_their_codes() {
+    async fn a_signal_and_a_timeout_have_their_exit_codes() {
         let killed = run(json!({"command": "kill -9 $$", "shell": true})).await.unwrap();
         assert_eq!((killed.exit_code, killed.signal, killed.timed_out), (137, Some(9), false));
         let late = run(json!({"command": "sleep", "args": ["60"], "timeout_ms": 1000})).await.unwrap();
@@ -185,14 +187,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_left_out_is_counted() {
+    async fn omitted_output_is_counted() {
         let out = run(json!({"command": "seq", "args": ["100000"]})).await.unwrap();
         assert!(out.stdout.starts_with("1\n2\n") && out.stdout.ends_with("\n100000\n"));
         assert!(out.stdout_omitted > 500_000 && out.stdout.contains(&format!("[… {} bytes", out.stdout_omitted)));
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_named() {
+    async fn an_invalid_argument_is_named() {
         let field = async |args| run(args).await.unwrap_err().field_name().unwrap().to_owned();
         assert_eq!(field(json!({"command": "no-such-program"})).await, "command");
         assert_eq!(field(json!({"command": "true", "env": {"LD_PRELOAD": "x"}})).await, "env");
@@ -200,7 +202,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_caller_without_the_right_gets_no_shell() {
+    async fn a_caller_without_the_scope_gets_no_shell() {
         let mut context = Context::detached();
         let scopes = Scopes::parse("execute");
         context.caller = Arc::new(Caller { scopes, ..Caller::local(None) });
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn output_is_sent_as_it_appears_and_comes_back_whole() {
+    async fn output_is_streamed_and_returned_as_a_whole() {
         let heard = Heard::default();
         let mut call = Call::new(Arc::new(Caller::local(None)));
         call.sink = Arc::new(heard.clone());

@@ -64,6 +64,7 @@ impl Tool for Start {
         let size = TerminalSize { rows: args.rows, columns: args.columns };
         // With a shell the command is a whole command line, which may contain secrets.
         let program = if command.shell { "sh".to_owned() } else { command.program.clone() };
+        // A terminal is input and output in one; without it the input is a pipe.
         let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;
         let settings = self.sessions.settings();

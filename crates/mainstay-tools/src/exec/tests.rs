@@ -84,8 +84,8 @@ async fn a_shell_in_a_terminal_answers_what_is_typed() {
     assert!(id.len() >= 32);
     tools.resize(&id, 31, 97).await.unwrap();
     tools.write(&id, "stty size; tty; echo $((6*7))!\n", false).await.unwrap();
-    let (said, _) = tools.read_until(&id, "42!").await;
-    assert!(said.contains("31 97") && said.contains("/dev/pts/"), "{said}");
+    let (output, _) = tools.read_until(&id, "42!").await;
+    assert!(output.contains("31 97") && output.contains("/dev/pts/"), "{output}");
     tools.write(&id, "exit 5\n", false).await.unwrap();
     let (_, end) = tools.read_until(&id, "never written").await;
     assert_eq!((end.exit.running, end.exit.exit_code), (false, Some(5)));
@@ -102,9 +102,9 @@ async fn ctrl_c_interrupts_and_ctrl_d_ends_a_program() {
     let (_, end) = tools.read_until(&id, "never written").await;
     assert_eq!((end.exit.exit_code, end.exit.signal), (Some(130), Some(2)));
     let id = tools.start(json!({"command": "cat"})).await.unwrap();
-    tools.write(&id, "said\n", true).await.unwrap();
-    let (said, end) = tools.read_until(&id, "never written").await;
-    assert!(said.contains("said") && end.exit.exit_code == Some(0), "{said} {end:?}");
+    tools.write(&id, "typed\n", true).await.unwrap();
+    let (output, end) = tools.read_until(&id, "never written").await;
+    assert!(output.contains("typed") && end.exit.exit_code == Some(0), "{output} {end:?}");
 }
 
 #[tokio::test]
@@ -181,8 +181,8 @@ async fn a_session_ends_after_its_lifetime() {
 async fn a_time_limit_past_the_range_of_the_clock_never_ends_a_session() {
     let tools = SessionTools::small(|settings| settings.idle_minutes = u64::MAX);
     let id = tools.start(json!({"command": "cat", "lifetime_seconds": u64::MAX})).await.unwrap();
-    tools.write(&id, "said\n", false).await.unwrap();
-    tools.read_until(&id, "said").await;
+    tools.write(&id, "typed\n", false).await.unwrap();
+    tools.read_until(&id, "typed").await;
     let end = tools.kill(&id, "kill").await.unwrap();
     assert_eq!((end.running, end.signal), (false, Some(9)));
 }

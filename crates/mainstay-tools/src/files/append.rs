@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn content_is_added_exactly_as_it_is() {
+    async fn content_is_appended_exactly_as_given() {
         let sample = SampleWorkspace::with(&[("x", "a")]);
         let args = json!({"path": "x", "content_base64": "AP8="});
         let (preview, result) = dry_run_then_call(&sample, || Append(sample.tools()), args).await;
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_is_made_unless_it_was_to_be_there() {
+    async fn a_missing_file_is_created_unless_create_is_false() {
         let sample = SampleWorkspace::with(&[]);
         let error = appended(&sample, json!({"path": "x", "content": "a", "create": false})).await.unwrap_err();
         assert_eq!(error.kind, Kind::NotFound);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_etag_is_held_against_the_file() {
+    async fn the_etag_is_compared_with_the_file() {
         let sample = SampleWorkspace::with(&[("x", "a")]);
         let error = appended(&sample, json!({"path": "x", "content": "b", "etag": "0"})).await.unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_too_large_is_refused() {
+    async fn a_file_that_is_too_large_is_rejected() {
         let sample = SampleWorkspace::with(&[("x", "")]);
         std::fs::File::create(sample.path().join("x")).unwrap().set_len(MAX_WHOLE_FILE + 1).unwrap();
         let error = appended(&sample, json!({"path": "x", "content": "b"})).await.unwrap_err();

@@ -67,6 +67,7 @@ impl Tool for Change {
     type Output = Report;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Report> {
+        // The order matters: later changes see the state that earlier ones planned.
         let planner = |plan: &mut Plan| {
             args.changes.into_iter().enumerate().try_for_each(|(number, operation)| {
                 check_cancelled(&plan.cancel)?;
@@ -80,6 +81,7 @@ impl Tool for Change {
 
 /// A call that removes files among other changes needs the same permission as files_delete.
 fn weigh(args: &Value) -> Effect {
+    // Called before the arguments are parsed, because the consent policy needs the effect of the call first.
     let mut operations = args["changes"].as_array().into_iter().flatten();
     if operations.any(|operation| operation["op"] == "delete") { Effect::Destroys } else { Effect::Writes }
 }
@@ -171,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_files_can_change_places() {
+    async fn two_files_can_be_swapped() {
         let sample = SampleWorkspace::with(&[("x", "1"), ("y", "2")]);
         let changes = json!([
             {"op": "move", "from": "x", "to": "t"},
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_and_goes_in_one_change_leaves_no_trace() {
+    async fn what_one_call_creates_and_removes_leaves_no_trace() {
         let sample = SampleWorkspace::with(&[("x", "1")]);
         let changes = json!([
             {"op": "write", "path": "t", "content": ""},
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_cannot_be_made_keeps_all_from_being_made() {
+    async fn a_change_that_fails_prevents_all_changes() {
         let sample = SampleWorkspace::with(&[("x", "a")]);
         let error = expect_error(
             &sample,
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_changed_since_the_etag_keeps_all_from_being_made() {
+    async fn a_file_changed_since_its_etag_prevents_all_changes() {
         let sample = SampleWorkspace::with(&[("x", "a"), ("y", "b")]);
         let changes = json!([
             {"op": "write", "path": "y", "content": "c", "overwrite": true},
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn directories_are_made_once_whoever_needs_them() {
+    async fn directories_that_several_changes_need_are_created_once() {
         let sample = SampleWorkspace::with(&[]);
         let changes = json!([
             {"op": "mkdir", "path": "a"},
@@ -239,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_changed_inside_a_directory_that_goes_or_moves() {
+    async fn nothing_is_changed_inside_a_directory_that_is_removed_or_moved() {
         let sample = SampleWorkspace::with(&[("d/x", "a")]);
         sample.link("d", "link");
         let write = |path: &str| json!({"op": "write", "path": path, "content": "b", "overwrite": true});
@@ -259,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_op_nobody_knows_and_a_field_too_many_are_refused() {
+    async fn an_unknown_operation_and_an_unknown_field_are_rejected() {
         let sample = SampleWorkspace::with(&[("x", "a")]);
         expect_error(&sample, json!([{"op": "explode", "path": "x"}])).await;
         expect_error(&sample, json!([{"op": "delete", "path": "x", "recursiv": true}])).await;
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn as_many_changes_as_are_allowed_can_be_made_at_once() {
+    async fn the_maximum_number_of_changes_can_be_made_at_once() {
         let sample = SampleWorkspace::with(&[]);
         let changes: Vec<Value> =
             (0..200).map(|n| json!({"op": "write", "path": format!("d{}/{n}", n % 9), "content": "x"})).collect();

@@ -30,6 +30,7 @@ pub(crate) struct Change {
 
 impl Change {
     pub(super) fn plan(self, plan: &mut Plan) -> Result<()> {
+        // A source inside a directory that the call moves would have two meanings.
         let location = plan.locate("from", &self.from)?;
         plan.check_outside_changed_trees("from", location.display())?;
         let (state, mode) = source(plan, &location, &self.to)?;
@@ -70,6 +71,7 @@ fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, 
         return Ok((NewState::CopiedTree(directory, summary), None));
     }
     let file = location.open_file().map_err(|error| with_field(error, "from"))?;
+    // The copy keeps the permissions, but not set-user-ID and the like.
     let mode = file.metadata().mode & 0o777;
     Ok((NewState::CopyOf(file), Some(mode)))
 }
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_is_copied_without_its_links_and_they_are_named() {
+    async fn a_directory_is_copied_without_its_links_which_are_listed() {
         let sample = SampleWorkspace::with(&[("d/e/x", "1\n"), ("d/y", "2\n")]);
         std::fs::create_dir(sample.path().join("d/empty")).unwrap();
         sample.link("y", "d/link");
@@ -155,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_is_replaced_only_on_demand_and_a_directory_never() {
+    async fn a_file_is_replaced_only_with_overwrite_and_a_directory_never() {
         let sample = SampleWorkspace::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
         assert_eq!(expect_error(&sample, Copy, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
         assert_eq!(field(&expect_error(&sample, Copy, json!({"from": "x", "to": "d", "overwrite": true})).await), "to");
@@ -165,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_copied_into_itself_or_from_nowhere() {
+    async fn nothing_is_copied_into_itself_or_from_a_missing_path() {
         let sample = SampleWorkspace::with(&[("d/x", "")]);
         sample.link("d", "link");
         for to in ["d/e", "link/e", "d/e/f"] {
@@ -179,14 +181,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn something_protected_keeps_a_directory_from_being_copied() {
+    async fn a_protected_file_prevents_the_copy_of_its_directory() {
         let sample = SampleWorkspace::with(&[("d/e/id_rsa", ""), ("d/x", "")]);
         let error = expect_error(&sample, Copy, json!({"from": "d", "to": "f"})).await;
         assert!(error.kind == Kind::Denied && error.public.contains("d/e/id_rsa"), "{error}");
     }
 
     #[tokio::test]
-    async fn a_name_that_cannot_be_written_as_text_keeps_a_directory_from_being_copied() {
+    async fn a_name_that_is_not_utf8_prevents_the_copy_of_a_directory() {
         use std::os::unix::ffi::OsStrExt as _;
         let sample = SampleWorkspace::with(&[("d/a", "")]);
         sample.write(std::path::Path::new("d").join(std::ffi::OsStr::from_bytes(b"z\xff")), b"");

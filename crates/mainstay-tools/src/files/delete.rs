@@ -91,7 +91,7 @@ mod tests {
     use crate::files::testing::workspace::{SampleWorkspace, field};
 
     #[tokio::test]
-    async fn a_file_goes_and_its_dry_run_shows_it() {
+    async fn a_file_is_removed_and_its_dry_run_shows_it() {
         let sample = SampleWorkspace::with(&[("x", "a\n"), ("y", "")]);
         let (preview, _) = dry_run_then_call(&sample, || Delete(sample.tools()), json!({"path": "x"})).await;
         assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["y"]);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_goes_only_when_all_of_it_is_meant() {
+    async fn a_directory_is_removed_only_with_recursive() {
         let sample = SampleWorkspace::with(&[("d/e/x", "1\n"), ("d/y", "22\n"), ("z", "")]);
         let error = expect_error(&sample, Delete, json!({"path": "d"})).await;
         assert_eq!(field(&error), "recursive");
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_empty_directory_needs_no_more_than_its_name() {
+    async fn an_empty_directory_is_removed_without_recursive() {
         let sample = SampleWorkspace::with(&[("d/x", "")]);
         std::fs::remove_file(sample.path().join("d/x")).unwrap();
         call(Delete(sample.tools()), json!({"path": "d"})).await.unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn of_a_link_only_the_link_goes() {
+    async fn of_a_link_only_the_link_is_removed() {
         let sample = SampleWorkspace::with(&[("d/x", "")]);
         sample.link("d", "link");
         call(Delete(sample.tools()), json!({"path": "link"})).await.unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn something_protected_keeps_the_directory_it_lies_in() {
+    async fn a_protected_file_prevents_the_removal_of_its_directory() {
         let sample = SampleWorkspace::with(&[("d/e/.env", ""), ("d/x", "")]);
         for dry_run in [true, false] {
             let error =
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_root_stays_and_so_does_what_another_root_lies_in() {
+    async fn a_root_and_a_directory_that_contains_one_are_not_removed() {
         let sample = SampleWorkspace::with(&[("d/inner/x", "")]);
         assert_eq!(expect_error(&sample, Delete, json!({"path": ".", "recursive": true})).await.kind, Kind::Denied);
         let inner = mainstay_sandbox::RootSettings { path: sample.path().join("d/inner"), read_only: true };
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_etag_is_held_against_the_file() {
+    async fn the_etag_is_compared_with_the_file() {
         let sample = SampleWorkspace::with(&[("x", "a"), ("d/y", "")]);
         assert_eq!(expect_error(&sample, Delete, json!({"path": "x", "etag": "0"})).await.kind, Kind::Conflict);
         assert_eq!(
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_that_has_been_filled_since_it_was_looked_at_stays() {
+    fn a_directory_that_was_filled_after_planning_is_not_removed() {
         let sample = SampleWorkspace::with(&[]);
         std::fs::create_dir(sample.path().join("d")).unwrap();
         let error = late(&sample, "d", false, || sample.write("d/e/x", b"kept")).unwrap_err();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_become_a_directory_since_it_was_looked_at_stays() {
+    fn a_file_that_became_a_directory_after_planning_is_not_removed() {
         for recursive in [false, true] {
             let sample = SampleWorkspace::with(&[("x", "")]);
             let exchange = || {

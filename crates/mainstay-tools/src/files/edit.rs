@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_touched_stays_as_it_is() {
+    async fn bytes_outside_the_replaced_text_do_not_change() {
         let one = json!([{"old": "b", "new": "c"}]);
         for (before, after) in [
             (&b"a\r\nb\r\n"[..], &b"a\r\nc\r\n"[..]),
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn edits_are_all_made_or_none_is() {
+    async fn either_all_edits_are_made_or_none() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}, {"old": "missing", "new": "c"}]});
         let error = expect_error(&sample, Edit, args).await;
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_small_change_is_answered_with_its_diff() {
+    async fn a_small_change_returns_its_diff() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
         let result = call(Edit(sample.tools()), args).await.unwrap();
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_is_not_there_and_one_that_is_too_large_are_refused() {
+    async fn a_missing_file_and_one_that_is_too_large_are_rejected() {
         let sample = SampleWorkspace::with(&[]);
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
         assert_eq!(call(Edit(sample.tools()), args.clone()).await.unwrap_err().kind, Kind::NotFound);

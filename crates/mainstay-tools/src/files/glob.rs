@@ -210,6 +210,7 @@ impl Visitor for NewestFilter {
         if self.after.as_ref().is_some_and(|(time, path)| (&item.0, &item.1.path) <= (time, path)) {
             return;
         }
+        // The lock is short: the metadata was read before it.
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
         newest.push(item);
         if newest.len() > self.most {
@@ -220,6 +221,7 @@ impl Visitor for NewestFilter {
 
 fn newest_first(args: &Args, start: Dir, filter: PathFilter, walk: &Walk) -> Result<Output> {
     let after = args.cursor.as_deref().map(read_time_cursor).transpose()?;
+    // One more than a page, to know whether there is another page.
     let visitor = NewestFilter { filter, after, most: walk.limits.items + 1, newest: Mutex::default() };
     let (_, unread) = walk.run(start, &visitor)?.into_parts();
     let newest = visitor.newest.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_chosen_by_globs_and_counted() {
+    fn files_are_selected_by_globs_and_counted() {
         let sample =
             SampleWorkspace::with(&[("a.rs", "x\nx\n"), ("s/b.rs", "x\n"), ("s/c.md", "x\n"), ("gen/d.rs", "x\n")]);
         let globs = vec!["*.rs".to_owned(), "!gen".to_owned()];

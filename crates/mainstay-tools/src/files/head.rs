@@ -96,8 +96,8 @@ impl<R: std::io::Read> LineReader<'_, R> {
             let room = part.len().min(most.saturating_sub(kept.len()));
             kept.extend_from_slice(&part[..room]);
             whole = Some(whole != Some(false) && room == part.len());
-            let gone = end.map_or(block.len(), |end| end + 1);
-            self.from.consume(gone);
+            let consumed = end.map_or(block.len(), |end| end + 1);
+            self.from.consume(consumed);
             if end.is_some() {
                 return Ok(whole);
             }

@@ -94,6 +94,7 @@ fn list(tools: &FileTools, args: &Args) -> Result<Output> {
     let after = args.cursor.as_deref().map(read_cursor).transpose()?;
     let directory = tools.workspace.find(&args.path)?.open_dir()?;
     let mut entries = visible_entries(&directory, args)?;
+    // Filtered before sorting: the last pages of a large directory are cheap to sort.
     entries.retain(|entry| after.as_ref().is_none_or(|after| position(entry) > *after));
     entries.sort_by_cached_key(position);
     let next_cursor = match entries.get(args.limit.saturating_sub(1)) {

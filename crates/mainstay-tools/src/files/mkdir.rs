@@ -72,6 +72,7 @@ impl Tool for Mkdir {
             args.change.plan(plan).map(|()| path)
         };
         let (path, report) = self.0.change(context, args.dry_run, DiffInReply::Never, planner).await?;
+        // The parents come first, then the directory itself.
         let mut directories = report.directories;
         directories.extend(report.changes.into_iter().map(|changed| changed.path));
         Ok(Output { path, created: !directories.is_empty(), directories, dry_run: report.dry_run })
@@ -88,7 +89,7 @@ mod tests {
     use crate::files::testing::workspace::SampleWorkspace;
 
     #[tokio::test]
-    async fn a_directory_is_made_with_those_above_it() {
+    async fn a_directory_is_created_with_its_parents() {
         let sample = SampleWorkspace::with(&[]);
         let (preview, result) = dry_run_then_call(&sample, || Mkdir(sample.tools()), json!({"path": "a/b/c"})).await;
         assert!(sample.path().join("a/b/c").is_dir());
@@ -98,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_is_there_is_fine() {
+    async fn an_existing_directory_is_left_as_it_is() {
         let sample = SampleWorkspace::with(&[("a/x", "")]);
         for path in ["a", "."] {
             let result = call(Mkdir(sample.tools()), json!({"path": path})).await.unwrap();

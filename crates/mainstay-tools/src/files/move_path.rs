@@ -35,6 +35,7 @@ impl Change {
         let kind = plan.kind(from).ok_or_else(|| not_found(&path))?;
         // Compared as resolved paths, because `./x` and `x` are the same.
         let to = plan.locate("to", &self.to)?.display().to_owned();
+        // A rename onto itself succeeds on POSIX and does nothing; here it is a mistake.
         if to == path {
             return Err(Error::field("to", format!("{path} cannot be moved onto itself.")));
         }
@@ -87,7 +88,7 @@ mod tests {
     use crate::files::testing::workspace::{SampleWorkspace, field};
 
     #[tokio::test]
-    async fn a_file_moves_and_its_directories_are_made() {
+    async fn a_file_moves_and_its_directories_are_created() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let args = json!({"from": "x", "to": "n/m/y"});
         let (preview, result) = dry_run_then_call(&sample, || MovePath(sample.tools()), args).await;
@@ -99,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_directory_moves_with_all_that_is_in_it() {
+    async fn a_directory_moves_with_its_contents() {
         let sample = SampleWorkspace::with(&[("d/e/x", "a")]);
         dry_run_then_call(&sample, || MovePath(sample.tools()), json!({"from": "d", "to": "f"})).await;
         assert_eq!(snapshot(sample.path()).into_keys().collect::<Vec<_>>(), ["f", "f/e", "f/e/x"]);
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_there_is_replaced_only_on_demand_and_a_directory_never() {
+    async fn a_file_is_replaced_only_with_overwrite_and_a_directory_never() {
         let sample = SampleWorkspace::with(&[("x", "new"), ("y", "old"), ("d/z", "")]);
         assert_eq!(expect_error(&sample, MovePath, json!({"from": "x", "to": "y"})).await.kind, Kind::Conflict);
         let error = expect_error(&sample, MovePath, json!({"from": "x", "to": "d", "overwrite": true})).await;
@@ -131,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_moves_into_itself_or_from_nowhere() {
+    async fn nothing_moves_into_itself_or_from_a_missing_path() {
         let sample = SampleWorkspace::with(&[("d/x", "")]);
         sample.link("d", "link");
         for to in ["d", "d/e", "link/e"] {
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn protected_names_neither_move_nor_come_to_be() {
+    async fn protected_names_can_neither_be_moved_nor_created() {
         let sample = SampleWorkspace::with(&[("x", ""), (".env", ""), ("d/.git/config", "")]);
         for (from, to) in [("x", ".npmrc"), (".env", "y"), ("d", "e")] {
             assert_eq!(

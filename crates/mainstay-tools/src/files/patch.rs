@@ -75,6 +75,7 @@ impl Tool for Patch {
 
 /// A patch that removes files needs the same permission as files_delete.
 fn weigh(args: &Value) -> Effect {
+    // A patch that cannot be parsed changes nothing, so it needs no more than writing.
     let files = args["patch"].as_str().and_then(|text| unified::parse(text, None).ok()).unwrap_or_default();
     if files.iter().any(|file| file.new.is_none()) { Effect::Destroys } else { Effect::Writes }
 }
@@ -118,8 +119,10 @@ impl FilePatch {
         if !plan.is_file("patch", at)? {
             return Err(not_found(path));
         }
+        // The patch shows the content it removes; a file with other content is not the one it means.
         if !self.content_unknown {
             let before = plan.content(at)?;
+            // Splitting the file into lines takes memory in proportion to it.
             plan.reserve_memory(before.len() + apply::memory_needed(&before))?;
             let etag = etag_of(&before);
             let (rest, _) = apply::apply(path, before, &self.hunks, budget)?;
@@ -229,7 +232,7 @@ new mode 100755
     }
 
     #[tokio::test]
-    async fn a_patch_that_does_not_fit_in_one_file_changes_none() {
+    async fn a_patch_that_does_not_apply_to_one_file_changes_none() {
         let sample = SampleWorkspace::with(&[("gone", "y\n"), ("old name", "a\nb\n"), ("run", "")]);
         let error = expect_error(&sample, Patch, json!({ "patch": SEVERAL })).await;
         assert!(field(&error) == "patch" && error.public.contains("Hunk 1 of gone"), "{error}");
@@ -243,14 +246,14 @@ new mode 100755
     }
 
     #[tokio::test]
-    async fn a_file_with_more_in_it_than_the_patch_says_is_not_removed() {
+    async fn a_file_with_more_content_than_in_the_patch_is_not_removed() {
         let sample = SampleWorkspace::with(&[("x", "a\nb\n")]);
         let error = patch(&sample, "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n").await.unwrap_err();
         assert!(error.public.contains("2 of its bytes"), "{error}");
     }
 
     #[tokio::test]
-    async fn a_file_that_is_there_is_not_made_anew() {
+    async fn a_patch_does_not_create_a_file_that_exists() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         let error = patch(&sample, "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n").await.unwrap_err();
         assert_eq!(error.kind, Kind::Conflict);
@@ -259,14 +262,14 @@ new mode 100755
     }
 
     #[tokio::test]
-    async fn two_names_without_a_rename_are_two_guesses_at_one_file() {
+    async fn two_names_without_a_rename_are_candidates_for_one_file() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         patch(&sample, "--- x.orig\t2020\n+++ x\t2021\n@@ -1 +1 @@\n-a\n+b\n").await.unwrap();
         assert_eq!(content(&sample, "x"), "b\n");
     }
 
     #[tokio::test]
-    async fn the_other_form_is_applied_too() {
+    async fn the_begin_patch_format_is_applied_too() {
         let sample = SampleWorkspace::with(&[("x", "a\nb\n"), ("z", "whatever")]);
         let text = "*** Begin Patch\n*** Update File: x\n*** Move to: y\n@@\n a\n-b\n+c\n*** Add File: n\n+1\n\
                     *** Delete File: z\n*** End Patch\n";
@@ -276,7 +279,7 @@ new mode 100755
     }
 
     #[tokio::test]
-    async fn paths_out_of_the_workspace_are_refused() {
+    async fn paths_outside_the_workspace_are_rejected() {
         let sample = SampleWorkspace::with(&[("x", "a\n")]);
         for path in ["../x", ".git/config", "/etc/passwd"] {
             let text = format!("--- /dev/null\n+++ {path}\n@@ -0,0 +1 @@\n+a\n");

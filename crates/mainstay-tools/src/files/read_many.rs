@@ -74,6 +74,7 @@ fn read_many(tools: &FileTools, args: Args, context: &Context) -> Result<Output>
     let mut files = Vec::with_capacity(args.paths.len());
     for path in args.paths {
         context.check()?;
+        // An error of one file is part of the result and does not end the call.
         files.push(match read_one(tools, &path, args.encoding, left, context) {
             Ok(output) => {
                 left = left.saturating_sub(output.size);

@@ -104,8 +104,8 @@ impl LastBytes {
     /// Drops a first line whose start is too far away; if it is the only line, its end is kept.
     fn from_next_line(mut bytes: Vec<u8>, start: u64) -> Self {
         let next = memchr::memchr(b'\n', &bytes).map(|at| at + 1).filter(|next| *next < bytes.len());
-        let gone = next.unwrap_or(bytes.len().saturating_sub(MAX_LINE_BYTES));
-        Self { bytes: bytes.split_off(gone), start: start + gone as u64, whole: next.is_some() }
+        let dropped = next.unwrap_or(bytes.len().saturating_sub(MAX_LINE_BYTES));
+        Self { bytes: bytes.split_off(dropped), start: start + dropped as u64, whole: next.is_some() }
     }
 }
 

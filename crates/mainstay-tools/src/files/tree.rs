@@ -125,6 +125,7 @@ impl Visitor for Everything {
 /// The tree as text. A page that is `continued` begins with the directories it is in.
 fn draw(entries: &[TreeEntry], depth: usize, continued: bool) -> String {
     let mut text = String::new();
+    // Without its parents the first entry of a later page would have no place.
     if let Some(first) = entries.first().filter(|_| continued) {
         let names: Vec<&[u8]> = first.path.split(|byte| *byte == b'/').collect();
         for (level, name) in names[..names.len() - 1].iter().enumerate() {

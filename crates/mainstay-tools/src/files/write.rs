@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_new_file_is_written_with_its_directories() {
+    async fn a_new_file_is_written_with_its_parent_directories() {
         let sample = SampleWorkspace::with(&[]);
         let result = write(&sample, json!({"path": "a/b/x", "content": "hi\n"})).await.unwrap();
         assert_eq!(content(&sample, "a/b/x"), b"hi\n");
@@ -198,13 +198,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_etag_of_a_file_that_is_gone_conflicts() {
+    async fn an_etag_of_a_missing_file_is_a_conflict() {
         let sample = SampleWorkspace::with(&[]);
         assert_eq!(kind(&sample, json!({"path": "x", "content": "", "etag": "0"})).await, Kind::Conflict);
     }
 
     #[tokio::test]
-    async fn nothing_is_made_that_was_not_to_be_made() {
+    async fn create_and_mkdirs_false_create_nothing() {
         let sample = SampleWorkspace::with(&[]);
         assert_eq!(kind(&sample, json!({"path": "x", "content": "", "create": false})).await, Kind::NotFound);
         let error = write(&sample, json!({"path": "a/b/x", "content": "", "mkdirs": false})).await.unwrap_err();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn wrong_values_are_refused_by_field() {
+    async fn invalid_values_are_rejected_by_field() {
         let sample = SampleWorkspace::with(&[("d/x", "")]);
         for (args, name) in [
             (json!({"path": "x"}), "content"),
@@ -231,14 +231,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_argument_nobody_knows_is_refused() {
+    async fn an_unknown_argument_is_rejected() {
         let sample = SampleWorkspace::with(&[]);
         let error = write(&sample, json!({"path": "x", "content": "", "overwrit": true})).await.unwrap_err();
         assert!(error.public.contains("overwrit"), "{error}");
     }
 
     #[tokio::test]
-    async fn bytes_that_are_no_text_arrive_unchanged() {
+    async fn bytes_that_are_not_text_are_written_unchanged() {
         let sample = SampleWorkspace::with(&[]);
         write(&sample, json!({"path": "x", "content_base64": "AP/+"})).await.unwrap();
         assert_eq!(content(&sample, "x"), [0, 255, 254]);

@@ -21,6 +21,7 @@ impl Status {
     pub(crate) fn new(setup: &Setup) -> Self {
         Self {
             version: setup.version,
+            // The first root is the workspace; the others are additional directories.
             workspace: setup.workspace.roots()[0].path().to_owned(),
             store: setup.store.engine(),
             started: setup.started,

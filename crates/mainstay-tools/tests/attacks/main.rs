@@ -1,4 +1,4 @@
-//! What must never work, tried on every tool that takes a path.
+//! Attacks on every tool that takes a path.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 
 mod paths;
@@ -17,20 +17,20 @@ use serde_json::Value;
 
 const SECRET: &str = "nobody may read this";
 
-/// The tools on a workspace, with something beside it that must never be reached.
-struct House {
+/// All tools on a workspace, with a directory beside it that must never be reached.
+struct Fixture {
     _directory: tempfile::TempDir,
     inside: PathBuf,
     outside: PathBuf,
     registry: Registry,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         Self::at(tempfile::tempdir().unwrap()).await
     }
 
-    /// In memory, where there is such a place: for what writes very often.
+    /// On a file system in memory if there is one: for tests that write very often.
     async fn in_memory() -> Self {
         let memory = Path::new("/dev/shm");
         Self::at(if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()).await
@@ -53,7 +53,7 @@ impl House {
             exec: ExecSettings::default(),
             agents: AgentsSettings::default(),
             context: ContextSettings::default(),
-            // The traps that are laid for the other tools are laid for caches, too.
+            // Caches are opened in the workspace, so that the attacks reach them, too.
             caches: inside.clone(),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),
             openapi: Arc::default(),
@@ -71,8 +71,8 @@ impl House {
         call(&*self.tool(name), args).await
     }
 
-    /// Whatever was tried, this holds.
-    fn unharmed(&self) {
+    /// Fails if anything outside of the workspace was changed.
+    fn assert_outside_unchanged(&self) {
         let names: Vec<_> = std::fs::read_dir(&self.outside).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names, ["secret"], "something was written outside");
         assert_eq!(std::fs::read_to_string(self.outside.join("secret")).unwrap(), SECRET);

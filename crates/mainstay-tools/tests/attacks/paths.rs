@@ -1,14 +1,14 @@
-//! Every attack on a path × every tool that takes one.
+//! Every attack on a path, on every tool that takes one.
 
 use std::collections::BTreeSet;
 
 use mainstay_core::{Kind, Reply};
 use serde_json::{Value, json};
 
-use crate::{House, SECRET};
+use crate::{Fixture, SECRET};
 
-/// How a path is aimed at each tool: every argument that can hold one.
-fn aims(tool: &str, path: &str) -> Vec<Value> {
+/// The calls of a tool with a path in each argument that takes one.
+fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
     let patch = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{SECRET}\n+x\n");
     let fresh = format!("--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+x\n");
     match tool {
@@ -56,8 +56,8 @@ fn aims(tool: &str, path: &str) -> Vec<Value> {
     }
 }
 
-/// Paths that lead out of the workspace, or to what is protected in it.
-fn attacks(house: &House) -> Vec<String> {
+/// Paths that lead out of the workspace, or to protected files in it.
+fn attacks(fixture: &Fixture) -> Vec<String> {
     let fixed = [
         "..",
         "../ws-evil",
@@ -102,15 +102,15 @@ fn attacks(house: &House) -> Vec<String> {
         ".ssh/id_rsa",
     ];
     let mut all: Vec<String> = fixed.iter().map(|path| (*path).to_owned()).collect();
-    all.push(house.outside.display().to_string());
-    all.push(house.outside.join("secret").display().to_string());
-    all.push(format!("{}-evil/secret", house.inside.display()));
-    all.push(format!("{}/../ws-evil/secret", house.inside.display()));
+    all.push(fixture.outside.display().to_string());
+    all.push(fixture.outside.join("secret").display().to_string());
+    all.push(format!("{}-evil/secret", fixture.inside.display()));
+    all.push(format!("{}/../ws-evil/secret", fixture.inside.display()));
     all.push("a/".repeat(3000));
     all
 }
 
-/// Texts that look like attacks and are only names: nothing is there, and nothing else is found instead.
+/// Texts that look like attacks but are plain names, which do not exist.
 const MERE_NAMES: &[&str] = &[
     "%2e%2e/ws-evil/secret",
     "..%2fws-evil%2fsecret",
@@ -120,8 +120,8 @@ const MERE_NAMES: &[&str] = &[
     "file:///etc/passwd",
 ];
 
-fn furnish(house: &House) {
-    let inside = &house.inside;
+fn create_targets(fixture: &Fixture) {
+    let inside = &fixture.inside;
     for directory in [".git", "sub", ".ssh"] {
         std::fs::create_dir_all(inside.join(directory)).unwrap();
     }
@@ -142,13 +142,13 @@ fn furnish(house: &House) {
     ] {
         std::os::unix::fs::symlink(target, inside.join(name)).unwrap();
     }
-    std::os::unix::fs::symlink(&house.outside, inside.join("absolute")).unwrap();
+    std::os::unix::fs::symlink(&fixture.outside, inside.join("absolute")).unwrap();
 }
 
-/// Everything in the workspace, by name and content; links by where they point.
-fn snapshot(house: &House) -> BTreeSet<(String, String)> {
+/// Everything in the workspace: names with contents, and links with their targets.
+fn snapshot(fixture: &Fixture) -> BTreeSet<(String, String)> {
     let mut seen = BTreeSet::new();
-    let mut ahead = vec![house.inside.clone()];
+    let mut ahead = vec![fixture.inside.clone()];
     while let Some(directory) = ahead.pop() {
         for entry in std::fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
@@ -166,28 +166,28 @@ fn snapshot(house: &House) -> BTreeSet<(String, String)> {
     seen
 }
 
-fn told(reply: &Reply) -> String {
+fn reply_text(reply: &Reply) -> String {
     format!("{:?} {:?}", reply.structured, reply.content)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
-    let house = House::new().await;
-    furnish(&house);
-    let before = snapshot(&house);
-    let tools: Vec<String> = house.registry.all_tools().map(|tool| tool.listed.clone()).collect();
+async fn no_path_leads_any_tool_outside_the_workspace_or_to_protected_files() {
+    let fixture = Fixture::new().await;
+    create_targets(&fixture);
+    let before = snapshot(&fixture);
+    let tools: Vec<String> = fixture.registry.all_tools().map(|tool| tool.listed.clone()).collect();
     let (mut tried, mut wrong) = (0, Vec::new());
-    for attack in attacks(&house) {
+    for attack in attacks(&fixture) {
         for tool in &tools {
-            for args in aims(tool, &attack) {
+            for args in arguments_with(tool, &attack) {
                 tried += 1;
-                match house.call(tool, args.clone()).await {
+                match fixture.call(tool, args.clone()).await {
                     Ok(reply) => {
-                        let (told, about) = (told(&reply), format!("{tool} {args}"));
+                        let (told, about) = (reply_text(&reply), format!("{tool} {args}"));
                         if told.contains(SECRET) || told.contains("root:x:") {
                             wrong.push(format!("{about} leaked"));
                         }
-                        // A link itself may be looked at, moved and removed: it is the workspace's own.
+                        // A link itself may be examined, moved and removed: it belongs to the workspace.
                         let about_the_entry = ["files_stat", "files_move", "files_delete", "files_change"];
                         // Of a directory that is no cache nothing more is said than that.
                         let of_several = ["files_read_many", "files_glob", "context_inspect_cache"];
@@ -210,8 +210,8 @@ async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
                         }
                     }
                 }
-                house.unharmed();
-                restore(&house, &before);
+                fixture.assert_outside_unchanged();
+                restore(&fixture, &before);
             }
         }
     }
@@ -219,9 +219,9 @@ async fn no_path_leads_any_tool_outside_or_to_what_is_protected() {
     println!("{tried} attempts, none succeeded");
 }
 
-/// What may be changed (links, by move and delete) is put back; what may not must still be there.
-fn restore(house: &House, before: &BTreeSet<(String, String)>) {
-    let now = snapshot(house);
+/// Restores what may be changed (links, by move and delete); the rest must be unchanged.
+fn restore(fixture: &Fixture, before: &BTreeSet<(String, String)>) {
+    let now = snapshot(fixture);
     if now == *before {
         return;
     }
@@ -229,19 +229,19 @@ fn restore(house: &House, before: &BTreeSet<(String, String)>) {
         let protected = content == SECRET;
         assert!(!protected || now.contains(&(path.clone(), content.clone())), "{path} was changed");
     }
-    // The root's own handle must stay good, so its directory is emptied and not replaced.
-    for entry in std::fs::read_dir(&house.inside).unwrap() {
+    // The handle of the root must stay valid, so its directory is emptied and not replaced.
+    for entry in std::fs::read_dir(&fixture.inside).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() && !path.is_symlink() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) }
             .unwrap();
     }
-    furnish(house);
+    create_targets(fixture);
 }
 
 #[tokio::test]
-async fn texts_that_only_look_like_attacks_are_names_of_nothing() {
-    let house = House::new().await;
-    furnish(&house);
+async fn texts_that_only_look_like_attacks_are_plain_names() {
+    let fixture = Fixture::new().await;
+    create_targets(&fixture);
     for path in MERE_NAMES {
         for tool in [
             "files_read",
@@ -254,11 +254,11 @@ async fn texts_that_only_look_like_attacks_are_names_of_nothing() {
             "files_edit",
             "files_delete",
         ] {
-            for args in aims(tool, path) {
-                let refused = house.call(tool, args.clone()).await.err();
+            for args in arguments_with(tool, path) {
+                let refused = fixture.call(tool, args.clone()).await.err();
                 assert_eq!(refused.map(|error| error.kind), Some(Kind::NotFound), "{tool} {args}");
             }
         }
     }
-    house.unharmed();
+    fixture.assert_outside_unchanged();
 }

@@ -1,5 +1,4 @@
-//! A directory that is exchanged for a link out of the workspace, again and again, while files in it are read and
-//! written.
+//! A directory is replaced by a link out of the workspace, again and again, while files in it are read and written.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -8,16 +7,16 @@ use mainstay_core::Kind;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::json;
 
-use crate::{House, SECRET, call};
+use crate::{Fixture, SECRET, call};
 
-/// A longer run is asked for with this variable (`cargo xtask soak files`).
+/// The variable that sets a longer run (`cargo xtask soak files`).
 const OPERATIONS: &str = "MAINSTAY_SOAK_OPERATIONS";
 const WORKERS: usize = 4;
 
 #[derive(Default)]
 struct Counts {
     inside: AtomicUsize,
-    refused: AtomicUsize,
+    rejected: AtomicUsize,
     exchanged: AtomicUsize,
     over: AtomicBool,
 }
@@ -25,8 +24,8 @@ struct Counts {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_leaks_and_nothing_is_written_outside_while_a_directory_is_exchanged_for_a_link() {
     let operations: usize = std::env::var(OPERATIONS).ok().map_or(20_000, |count| count.parse().unwrap());
-    let house = Arc::new(House::in_memory().await);
-    let (directory, link) = (house.inside.join("d"), house.inside.join("link"));
+    let fixture = Arc::new(Fixture::in_memory().await);
+    let (directory, link) = (fixture.inside.join("d"), fixture.inside.join("link"));
     std::fs::create_dir(&directory).unwrap();
     std::fs::write(directory.join("secret"), "inside").unwrap();
     std::os::unix::fs::symlink("../ws-evil", &link).unwrap();
@@ -41,25 +40,25 @@ async fn nothing_leaks_and_nothing_is_written_outside_while_a_directory_is_excha
         }
     });
     let workers: Vec<_> =
-        (0..WORKERS).map(|_| tokio::spawn(work(house.clone(), counts.clone(), operations / WORKERS))).collect();
+        (0..WORKERS).map(|_| tokio::spawn(work(fixture.clone(), counts.clone(), operations / WORKERS))).collect();
     for worker in workers {
         worker.await.unwrap();
     }
     counts.over.store(true, Ordering::Relaxed);
     swapper.join().unwrap();
-    house.unharmed();
+    fixture.assert_outside_unchanged();
     let count = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
     println!(
-        "{operations} operations, {} exchanges: {} inside, {} refused, 0 leaks, 0 outside writes",
+        "{operations} operations, {} exchanges: {} inside, {} rejected, 0 leaks, 0 outside writes",
         count(&counts.exchanged),
         count(&counts.inside),
-        count(&counts.refused)
+        count(&counts.rejected)
     );
-    assert!(count(&counts.inside) > 0 && count(&counts.refused) > 0, "there was no race");
+    assert!(count(&counts.inside) > 0 && count(&counts.rejected) > 0, "there was no race");
 }
 
-async fn work(house: Arc<House>, counts: Arc<Counts>, operations: usize) {
-    let (read, write) = (house.tool("files_read"), house.tool("files_write"));
+async fn work(fixture: Arc<Fixture>, counts: Arc<Counts>, operations: usize) {
+    let (read, write) = (fixture.tool("files_read"), fixture.tool("files_write"));
     for n in 0..operations {
         let result = if n % 4 == 3 {
             call(&*write, json!({"path": "d/written", "content": "x", "overwrite": true})).await
@@ -73,13 +72,13 @@ async fn work(house: Arc<House>, counts: Arc<Counts>, operations: usize) {
                 counts.inside.fetch_add(1, Ordering::Relaxed);
             }
             Err(error) => {
-                // Found to be outside, or found to move too fast; never a fault of ours.
+                // Found to be outside, or replaced too often; never an internal error.
                 assert!(
                     matches!(error.kind, Kind::Invalid | Kind::Conflict | Kind::NotFound),
                     "{error} {:?}",
                     error.detail
                 );
-                counts.refused.fetch_add(1, Ordering::Relaxed);
+                counts.rejected.fetch_add(1, Ordering::Relaxed);
             }
         }
     }

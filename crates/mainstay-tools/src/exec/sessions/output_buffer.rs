@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_dropped_is_counted_and_reading_goes_on_behind_it() {
+    fn dropped_output_is_counted_and_reading_continues_after_it() {
         let mut buffer = OutputBuffer::new(4);
         buffer.push(b"abc");
         assert_eq!(buffer.read(1, 10), OutputPart { bytes: b"bc".to_vec(), dropped: 0, next: 3 });
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_push_larger_than_the_ring_keeps_its_end() {
+    fn a_write_larger_than_the_buffer_keeps_its_end() {
         let mut buffer = OutputBuffer::new(2);
         buffer.push(b"abcdef");
         assert_eq!(buffer.read(0, 10), OutputPart { bytes: b"ef".to_vec(), dropped: 4, next: 6 });

@@ -64,6 +64,7 @@ pub(crate) fn apply(
             }
         }
     }
+    // What follows the last hunk.
     out.extend(file.lines[file.done..].concat());
     if lacks_newline && out.ends_with(b"\n") {
         out.pop();
@@ -122,6 +123,7 @@ enum Placement {
 impl<'a> TargetFile<'a> {
     fn new(path: &'a str, lines: Vec<&'a [u8]>, variants: &'a [Vec<HunkTexts<'_>>]) -> Self {
         let mut known = HashMap::new();
+        // Equal lines of several hunks get the same number.
         for (text, number) in variants.iter().flatten().flatten().zip(1..) {
             known.entry(text.as_ref()).or_insert(number);
         }
@@ -222,6 +224,7 @@ impl<'a> TargetFile<'a> {
         let Some(anchor) = &hunk.anchor else { return Ok(Some(self.done)) };
         budget.spend(self.lines.len() - self.done)?;
         let mut lines = self.lines[self.done..].iter();
+        // Anchors are compared without indentation, which models often omit.
         let at = lines.position(|line| line.trim_ascii() == anchor.trim().as_bytes());
         Ok(at.map(|at| self.done + at + 1))
     }

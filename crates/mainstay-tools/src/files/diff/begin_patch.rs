@@ -21,6 +21,7 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
             let hunk = Hunk { lines: added_lines(reader)?, at, ..Hunk::default() };
             files.push(FilePatch { new, hunks: vec![hunk], ..FilePatch::default() });
         } else if let Some(old) = named("*** Delete File: ") {
+            // This format removes a file by its name alone.
             files.push(FilePatch { old, content_unknown: true, ..FilePatch::default() });
         } else if let Some(old) = named("*** Update File: ") {
             files.push(updated_file(reader, old)?);

@@ -42,6 +42,7 @@ impl Reader<'_> {
     }
 
     fn truncated(&self, begins: usize, declared: LineCount, found: LineCount) -> Error {
+        // Names the line that ended the hunk, which is usually the one without a prefix.
         let end = match self.peek() {
             Some(line) => format!("before line {} of the patch, {}", self.line_number(), quote(line.as_bytes())),
             None => "where the patch ends".to_owned(),

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_is_what_comparing_line_by_line_finds() {
+    fn the_search_finds_what_a_naive_comparison_finds() {
         for seed in 0..500 {
             let mut random = TestRandom::new(seed);
             let mut lines = |most: usize| -> Vec<u32> {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_who_has_gone_is_noticed() {
+    fn a_cancelled_search_of_lines_stops() {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let pattern = LinePattern::new(vec![1], &mut budget()).unwrap();

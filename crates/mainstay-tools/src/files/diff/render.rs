@@ -105,6 +105,7 @@ impl Diff {
             self.push_replacement(&region, before);
             return;
         }
+        // The context belongs to both sides, so that the hunks come out with it.
         let all = |middle| {
             region.head.iter().copied().chain(split_lines(middle)).chain(region.tail.iter().copied()).collect()
         };
@@ -152,6 +153,7 @@ impl Diff {
             let mut shown = String::with_capacity(line.len() + 1);
             shown.push(char::from(sign));
             shown.push_str(&String::from_utf8_lossy(line));
+            // As git and diff do; `patch` needs it to restore the exact bytes.
             if !shown.ends_with('\n') {
                 shown.push_str("\n\\ No newline at end of file\n");
             }
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_shown_with_three_lines_around_it() {
+    fn a_change_is_shown_with_three_lines_of_context() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = old.replace("5\n", "five\n");
         let expected = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n";
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_among_lines_that_repeat_has_its_context_too() {
+    fn a_change_among_repeated_lines_has_context() {
         let (old, new) = ("X\nb\nc\nd\nd\nd\nz\n", "b\nc\nd\nd\nd\nd\nz\n");
         let shown = diff(version("x", old), version("x", new));
         assert!(shown.ends_with("@@ -1,6 +1,6 @@\n-X\n b\n c\n+d\n d\n d\n d\n"), "{shown}");
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn renames_modes_and_odd_names_are_written_as_git_writes_them() {
+    fn renames_modes_and_quoted_names_are_written_as_git_does() {
         let new = Some(FileVersion { path: "new \"name\".sh", content: b"", executable: true });
         let shown = diff(version("old name", ""), new);
         let quoted = "\"new \\\"name\\\".sh\"";

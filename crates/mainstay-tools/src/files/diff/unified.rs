@@ -43,6 +43,7 @@ impl Reader<'_> {
         let mut files = Vec::new();
         // Text between files is a commit message or the like.
         while let Some(line) = self.peek() {
+            // A plain unified diff has no `diff` line: its files begin with `---` and `+++`.
             if line.starts_with("diff --git ") || self.at_file_header() {
                 files.push(self.file(strip)?);
             } else if line.starts_with("@@ -") {
@@ -97,6 +98,7 @@ impl Reader<'_> {
             } else if let Some(mode) = value("new file mode ") {
                 header.is_new = true;
                 header.mode = parse_mode(mode, self.line_number())?;
+            // The mode of a removed file is not checked: only the executable bit is known of it.
             } else if value("deleted file mode ").is_some() {
                 header.is_removed = true;
             } else if let Some(mode) = value("new mode ") {
@@ -129,6 +131,7 @@ impl Header {
         // Both sides have to look like git's: a directory may really be called `a`.
         let prefixed = |name: &Option<String>, prefix: &str| name.as_ref().is_none_or(|name| name.starts_with(prefix));
         let git_like = prefixed(&old, "a/") && prefixed(&new, "b/");
+        // As `git apply -p1` does by default, and `patch -p0` for other diffs.
         let strip = strip.unwrap_or(usize::from(git_like));
         let stripped = |name: Option<String>| name.map(|name| strip_components(&name, strip));
         let renames = self.from.is_some() && self.to.is_some();
@@ -166,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_taken_off_if_they_are_those_of_git() {
+    fn the_prefixes_of_git_are_removed_from_paths() {
         let body = "@@ -1 +1 @@\n-a\n+b\n";
         assert_eq!(names(&format!("--- a/d/x\n+++ b/d/x\n{body}")), (Some("d/x".to_owned()), Some("d/x".to_owned())));
         assert_eq!(
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_git_are_read() {
+    fn git_headers_are_parsed() {
         let file = one("diff --git a/x y b/x y\nold mode 100644\nnew mode 100755\n");
         assert_eq!((file.new, file.mode), (Some("x y".to_owned()), Some(0o755)));
         let file = one("diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n");
@@ -208,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_form_is_read_too() {
+    fn the_begin_patch_format_is_parsed_too() {
         let files = parse(
             "*** Begin Patch\n*** Add File: n\n+a\n+\n*** Update File: x\n*** Move to: y\n@@ fn f() {\n b\n-c\n+d\n\
              *** End of File\n*** Delete File: z\n*** End Patch\n",

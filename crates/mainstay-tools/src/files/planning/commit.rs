@@ -46,6 +46,7 @@ impl Plan {
     /// directory can be written in several ways if links lead to it.
     fn check_disjoint(&self) -> Result<()> {
         let changed = || self.items.iter().filter(|item| !matches!(item.state, NewState::Untouched));
+        // Resolving opens directories; most calls change one path and need none of it.
         if changed().count() < 2 || !changed().any(Item::changes_tree) {
             return Ok(());
         }

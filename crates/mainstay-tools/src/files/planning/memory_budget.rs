@@ -43,6 +43,7 @@ impl MemoryBudget {
                     self.bytes >> 20
                 )));
             }
+            // Woken by a release, or to check for cancellation.
             let woken = self.released.wait_timeout(reserved, left.min(POLL_INTERVAL));
             (reserved, _) = woken.unwrap_or_else(PoisonError::into_inner);
         }

@@ -24,6 +24,7 @@ impl Plan {
         let item = &self.items[at];
         match &item.state {
             NewState::Removed if item.before.is_none() || self.is_moved_elsewhere(&item.path) => Ok(()),
+            // All files of a removed directory are shown, as git does.
             NewState::Removed => match self.removed_directory(item)? {
                 Some(directory) => add_tree(diff, &directory, None, &self.cancel),
                 None => self.add_file(diff, item, None),
@@ -72,6 +73,7 @@ impl Plan {
     }
 
     fn add_file(&self, diff: &mut Diff, item: &Item, new: Option<(&[u8], u32)>) -> Result<()> {
+        // A moved file is compared with what was at its old path.
         let old = self.old_version(item);
         let is_file = old.before.is_some_and(|metadata| metadata.kind == EntryKind::File);
         let file = if is_file { old.target.current()? } else { None };
@@ -102,6 +104,7 @@ fn add_tree(diff: &mut Diff, directory: &Dir, copy: Option<&str>, cancel: &Cance
         if entry.kind != EntryKind::File {
             return Ok(());
         }
+        // Once the diff is full the files are only counted.
         let file = if diff.is_full() { None } else { Some(at.file(&entry.name)?) };
         let content = file.as_ref().map(|file| file.read_whole(MAX_WHOLE_FILE)).transpose()?.flatten();
         let (Some(file), Some(content)) = (file, content) else {

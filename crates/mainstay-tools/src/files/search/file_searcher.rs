@@ -54,6 +54,7 @@ impl FileSearcher {
             skipping: false,
             binary: false,
         };
+        // Read through the handle that the sandbox opened, never by path.
         let content = StoppableReader { file: file.reader(0), left: file.metadata().size, stop };
         let searched = searcher.search_reader(&*matcher, content, &mut sink);
         results.searched += 1;

@@ -122,6 +122,7 @@ fn line_ending_hint(content: &[u8], old: &str) -> Option<String> {
 fn whitespace_hint(content: &[u8], old: &str) -> Option<String> {
     let wanted: Vec<Vec<&[u8]>> = split_lines(old.as_bytes()).map(words).collect();
     let wanted = trim_blank_lines(&wanted);
+    // Bounded, because this runs only to improve an error message.
     let there: Vec<&[u8]> = split_lines(content).take(MAX_SCANNED_LINES).collect();
     let split: Vec<Vec<&[u8]>> = there.iter().map(|line| words(line)).collect();
     if wanted.is_empty() {
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_edit_works_on_what_the_ones_before_made() {
+    fn each_edit_applies_to_the_result_of_those_before() {
         let (content, replaced) = replace("x", b"a".to_vec(), &[edit("a", "bb"), edit("bb", "c")]).unwrap();
         assert_eq!((content.as_slice(), replaced), (&b"c"[..], 2));
     }

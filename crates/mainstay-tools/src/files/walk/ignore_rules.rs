@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn an_anchored_rule_holds_in_its_own_directory_alone() {
+    fn an_anchored_rule_applies_only_in_its_directory() {
         let sample = SampleWorkspace::with(&[("sub/.gitignore", "/build\nout/x\n"), ("sub/deep/f", "")]);
         let rules = rules(&sample, "sub/deep");
         for (path, ignored) in
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_for_directories_spares_files() {
+    fn a_rule_for_directories_does_not_apply_to_files() {
         let rules = rules(&SampleWorkspace::with(&[(".gitignore", "target/\r\n\\#odd\n[\n")]), ".");
         assert!(rules.ignore("a/target".as_ref(), true) && !rules.ignore("a/target".as_ref(), false));
         assert!(rules.ignore("#odd".as_ref(), false));
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_hold_in_a_root_beside_the_workspace_too() {
+    fn rules_apply_in_an_additional_root_too() {
         let (first, second) = (
             SampleWorkspace::with(&[(".gitignore", "x\n")]),
             SampleWorkspace::with(&[(".gitignore", "y\n"), ("a/f", "")]),

@@ -64,6 +64,7 @@ impl<T, C: Collector> OrderedQueue<T, C> {
             if state.running.is_empty() {
                 return None;
             }
+            // Another thread works on a task that may split into more.
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }

@@ -169,13 +169,14 @@ impl<V: Visitor> Traversal<'_, V> {
         }
         let mut entries = directory.entries()?;
         let rules = if self.walk.ignored { pending.rules } else { pending.rules.extended_by(&directory, &entries) };
-        // `.git` is never ignored by rules, but its contents are of no use to a search.
+        // Whatever the rules say: the contents of `.git` are of no use to a search.
         entries.retain(|entry| !entry.protected && entry.name != ".git");
         if !rules.is_empty() {
             let mut path = PathBuffer::new(&directory);
             entries.retain(|entry| !rules.ignore(path.join(&entry.name), entry.kind == EntryKind::Directory));
         }
         if let Some(first) = pending.resume.as_ref().and_then(|resume| resume.names.first()) {
+            // Everything before the resume point was on earlier pages.
             entries.retain(|entry| entry.name >= *first);
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
