@@ -9,6 +9,7 @@ mod exec;
 mod files;
 mod progress;
 mod server;
+mod settings;
 mod setup;
 #[cfg(test)]
 mod testing;
@@ -16,8 +17,8 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use agents::AgentsSettings;
-pub use context::ContextSettings;
+pub use settings::agents::AgentsSettings;
+pub use settings::context::ContextSettings;
 pub use setup::Setup;
 pub use watch::ResourceWatcher;
 

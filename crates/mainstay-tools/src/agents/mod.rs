@@ -27,7 +27,6 @@ mod request_collaboration;
 mod resolve_conflict;
 mod resolve_decision;
 mod resources;
-pub(crate) mod settings;
 #[cfg(test)]
 pub(crate) mod testing;
 mod types;
@@ -37,8 +36,7 @@ mod vote;
 use mainstay_core::{Effect, Family, Pace, Spec};
 use mainstay_store::{Agents, Store};
 
-pub use settings::AgentsSettings;
-
+use crate::settings::agents::AgentsSettings;
 use crate::setup::Setup;
 
 /// What every tool of the family works on.

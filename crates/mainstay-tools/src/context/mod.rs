@@ -15,7 +15,6 @@ mod parallel;
 mod query;
 mod resolve;
 mod resources;
-pub(crate) mod settings;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -36,7 +35,6 @@ pub use build::{BuildReport, Plan};
 pub use cache::{Defect, Inspection, Verification};
 pub use command_line::{count_caches_at, resolve_at, verify_at};
 pub use query::Format;
-pub use settings::ContextSettings;
 
 /// Name of the family, and of the dialect in which its tools have names with a dot.
 const DIALECT: &str = "context";
