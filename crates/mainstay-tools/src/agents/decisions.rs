@@ -108,6 +108,7 @@ impl Tool for Decisions {
     }
 }
 
+/// Votes count: a page of decisions with 1,000 votes each ends early.
 fn size(row: &Proposal) -> usize {
     let vote = |(agent, vote): (&String, &Vote)| {
         agent.len() + vote.choice.len() + vote.note.as_ref().map_or(0, String::len) + 100

@@ -1,4 +1,7 @@
-//! The contract's three prompts: fixed texts with arguments to fill in. Clients get the text as one message of the user.
+//! The contract's three prompts: fixed texts with arguments to fill in.
+//!
+//! Clients get the text as one message of the user. In the dialect `agents` they also get the template, to fill it in
+//! themselves.
 
 use std::collections::BTreeMap;
 

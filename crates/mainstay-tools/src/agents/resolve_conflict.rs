@@ -47,6 +47,7 @@ impl Tool for ResolveConflict {
             let when = conflict.resolved_ms.map(iso8601).unwrap_or_default();
             Error::new(Kind::Conflict, format!("Conflict {id} was already resolved, at {when}."))
         })?;
+        // What the conflict is about comes from the row: the caller gave an id only.
         let would = format!("resolve conflict {id} about {}", conflict.detected.component);
         Ok(WriteReply::new(args.dry_run, || would, Output { conflict: conflict.into() }))
     }

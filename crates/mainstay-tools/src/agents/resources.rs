@@ -168,6 +168,7 @@ fn mime_type(path: &str) -> Option<&'static str> {
 }
 
 impl ResourceProvider for AgentResources {
+    /// The contract's four, in its order, whether or not they can be read now.
     fn list(&self) -> Vec<ResourceInfo> {
         let listed = [
             (README, "Project README", "Main project documentation", "text/markdown"),
@@ -199,6 +200,7 @@ impl ResourceProvider for AgentResources {
         ]
     }
 
+    /// By prefix: a URI of an unknown table is ours, and answered with not found.
     fn owns(&self, uri: &str) -> bool {
         [FILE, SCHEMA, OPENAPI, SUPERVISOR].iter().any(|own| uri.starts_with(own))
     }

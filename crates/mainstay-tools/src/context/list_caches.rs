@@ -20,6 +20,7 @@ pub(super) struct Output {
 }
 
 impl Tool for ListCaches {
+    /// Not `Pace::Instant`: the cache root may hold thousands of directories.
     const SPEC: Spec = Spec {
         title: "List context caches",
         description: "List the caches that can be queried and inspected. An entry without a manifest is unfinished, or is \

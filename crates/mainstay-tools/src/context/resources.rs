@@ -105,6 +105,7 @@ impl ResourceProvider for DocumentResources {
         uri.starts_with(SCHEME)
     }
 
+    /// Reads a document and watches it from then on.
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
         Box::pin(async move {
             let (cache, document) = parse_uri(uri).ok_or_else(|| not_found(uri))?;
@@ -126,6 +127,8 @@ impl ResourceProvider for DocumentResources {
         })
     }
 
+    /// Names of caches, and ids of documents once the cache is known. Empty rather than an error: a completion is a
+    /// convenience.
     fn complete<'a>(
         &'a self,
         template: &'a str,

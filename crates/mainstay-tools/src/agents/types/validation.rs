@@ -25,6 +25,7 @@ pub(crate) fn text(field: &str, text: String) -> Result<String> {
     Ok(text)
 }
 
+/// Counts characters, not bytes: the limits are the same in every script.
 fn check_length(field: &str, value: &str, max_chars: usize) -> Result<()> {
     if value.trim().is_empty() {
         return Err(Error::field(field, format!("{field} is empty; give a value.")));

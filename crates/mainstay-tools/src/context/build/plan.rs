@@ -52,6 +52,7 @@ impl Plan<'_> {
         let manifest = Manifest::new(self.write_documents(&workspace, &sources, &building, progress)?, self.created_at);
         let put =
             |name, json: Result<Vec<u8>>| building.write_file(name, &json?).map_err(|error| self.write_error(&error));
+        // The manifest last: a directory without one is not taken for a cache.
         put(INDEX, pretty_json(&manifest.index()))?;
         put(MANIFEST, pretty_json(&manifest))?;
         building.commit(self.force.then_some(&check_replaceable)).map_err(|error| self.write_error(&error))?;
@@ -166,6 +167,7 @@ fn read(workspace: &Workspace, source: &Source) -> Result<String> {
     })
 }
 
+/// The same limit for the source and for the file that is made of it.
 fn too_large(source: &Source) -> Error {
     let message = format!("{} is larger than the maximum of {MAX_DOCUMENT_BYTES} bytes for a document.", source.path);
     CacheFailure::Io.error(message)

@@ -80,6 +80,7 @@ fn links_to_file(directory: &Dir, name: &OsStr) -> Result<bool> {
     }
 }
 
+/// Paths are joined with `/` on every system, so that ids are the same everywhere.
 fn source(directory: &Dir, name: &OsStr) -> Result<Source> {
     let names = directory.names().iter().map(std::ffi::OsString::as_os_str).chain([name]);
     let names: Option<Vec<&str>> = names.map(OsStr::to_str).collect();

@@ -173,6 +173,7 @@ struct BoundedBuffer {
 }
 
 impl std::io::Write for BoundedBuffer {
+    /// Fails instead of writing a part: the answer is discarded anyway.
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if (self.bytes.len() + bytes.len()) as u64 > self.max_bytes {
             return Err(std::io::ErrorKind::FileTooLarge.into());
@@ -195,6 +196,7 @@ fn check_size(counts: &[WordCount], selected: &[Selected], query: &Query<'_>) ->
     if sizes.fold(0, u64::saturating_add) > query.max_bytes { Err(too_large(query.max_bytes)) } else { Ok(()) }
 }
 
+/// Names the setting, because the operator can raise it.
 fn too_large(max_bytes: u64) -> Error {
     let message = format!(
         "The answer would be larger than {max_bytes} bytes (context.reply_bytes); use a smaller budget or a shorter query."
