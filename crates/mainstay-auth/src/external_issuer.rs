@@ -24,11 +24,13 @@ const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::EdDSA,
 ];
 
+/// The issuer configured with `server.auth.mode = "external"`. Its keys are read once, at start.
 pub(crate) struct ExternalIssuer {
     pub(crate) settings: ExternalAuth,
     keys: Vec<Key>,
 }
 
+/// A public key and the algorithms it may verify. The algorithm is never taken from the token alone.
 struct Key {
     id: Option<String>,
     algorithms: Vec<Algorithm>,
@@ -88,6 +90,7 @@ fn millis(seconds: f64) -> i64 {
     since_epoch.and_then(|duration| i64::try_from(duration.as_millis()).ok()).unwrap_or(i64::MAX)
 }
 
+/// A JWK set, or one PEM key. A key of a set is used with the algorithm it names, or with every allowed one.
 fn parse_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     if text.trim_start().starts_with('{') {

@@ -116,6 +116,7 @@ impl ConsentPolicy {
     }
 }
 
+/// Narrower than the read scope: arguments of a call are shown to its caller and to those who may decide.
 fn may_see(caller: &Caller, consent: &Consent) -> bool {
     caller.principal.is_local()
         || caller.scopes.allows(Scope::Consent)

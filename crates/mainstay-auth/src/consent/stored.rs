@@ -8,6 +8,7 @@ use mainstay_store::{AuditEntry, Consent, Decision, DecisionOutcome, Phase, Stor
 
 use super::request::{ConsentError, ConsentStatus, ConsentView, Decider};
 
+/// The reason is shown on the page and recorded in the audit.
 const MAX_REASON_CHARS: usize = 500;
 
 /// The consent requests of a store. Permission to decide is not checked here but in `policy.rs`: `mainstay consent`
@@ -28,6 +29,7 @@ impl ConsentStore {
         Ok(found.into_iter().map(|consent| self.view(consent)).collect())
     }
 
+    /// The stored request, whoever asks.
     pub(super) async fn find(&self, id: &str) -> Result<Consent, ConsentError> {
         // Ids come from URLs. Those of another form than ours cannot exist, and are not passed to the store.
         let is_valid = id.len() <= 64 && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -35,6 +37,7 @@ impl ConsentStore {
         found.ok_or_else(|| ConsentError::NotFound(id.to_owned()))
     }
 
+    /// The request for display. Expiry depends on the clock, not on a stored state.
     pub(super) fn view(&self, consent: Consent) -> ConsentView {
         let expired = consent.expires_ms <= self.clock.now_ms();
         ConsentView {

@@ -54,6 +54,7 @@ impl ClientRegistry {
         Self { store, clock, operator }
     }
 
+    /// Adds a client. The secret is returned here and nowhere else.
     pub async fn add(&self, new: NewClient) -> Result<RegisteredClient> {
         validate(&new)?;
         let NewClient { name, scopes, id, secret } = new;
@@ -75,6 +76,7 @@ impl ClientRegistry {
         Ok(RegisteredClient { id, secret })
     }
 
+    /// All clients, disabled ones too.
     pub async fn list(&self) -> Result<Vec<Client>> {
         Ok(self.store.oauth().clients().await?)
     }
@@ -109,6 +111,7 @@ impl ClientRegistry {
     }
 }
 
+/// Rejects what could not be used later: ids that need escaping, secrets that can be guessed, clients without scopes.
 fn validate(new: &NewClient) -> Result<()> {
     let is_valid_id = |id: &str| {
         (1..=100).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))

@@ -30,6 +30,7 @@ pub enum Grant {
     Refresh { token: String, scope: Option<String> },
 }
 
+/// A new access token with the refresh token of its family.
 pub struct IssuedTokens {
     pub access_token: String,
     pub scopes: Scopes,
@@ -37,6 +38,7 @@ pub struct IssuedTokens {
 }
 
 impl AuthorizationServer {
+    /// Issues tokens to a client that authenticates. The audit row is on disk before they are returned.
     pub async fn grant(
         &self,
         credentials: ClientCredentials,
@@ -72,6 +74,7 @@ impl AuthorizationServer {
         self.record(revoked, &client, &audit).await
     }
 
+    /// The client with these credentials. A failure counts against the client and the address prefix it came from.
     async fn authenticate(
         &self,
         credentials: ClientCredentials,
@@ -124,6 +127,7 @@ impl AuthorizationServer {
         result
     }
 
+    /// Tokens of a new family.
     async fn issue(&self, client: &Client, scope: Option<&str>) -> Result<IssuedTokens, OAuthError> {
         let has = Scopes::parse(&client.scopes);
         let scopes = match scope.filter(|scope| !scope.trim().is_empty()) {
@@ -169,6 +173,7 @@ impl AuthorizationServer {
         }
     }
 
+    /// Signs an access token with the newest key.
     async fn access_token(&self, client: &Client, scopes: Scopes, family: &str) -> Result<String, OAuthError> {
         let keys = self.keys.keys(&self.backend).await?;
         let key = keys.first().ok_or_else(|| Error::internal("there is no signing key"))?;

@@ -48,6 +48,7 @@ impl AuthorizationServer {
         Ok(json!({ "keys": keys.iter().map(Key::jwk).collect::<Vec<_>>() }))
     }
 
+    /// Clients are principals of this issuer: the same client id at another issuer is somebody else.
     pub(super) fn principal(&self, client: &str) -> Principal {
         Principal::new(&self.issuer.url, client)
     }

@@ -34,6 +34,7 @@ impl AuthorizationServer {
         Ok(TokenStatus::Valid(identity))
     }
 
+    /// Only valid tokens are cached: an invalid one costs its sender a lookup, and cannot fill the cache.
     async fn look_up_and_cache(&self, token: &str, hash: TokenHash) -> Result<Result<Identity, String>> {
         let start = self.statuses.start_lookup();
         let found = self.look_up(token).await?;
@@ -43,6 +44,7 @@ impl AuthorizationServer {
         Ok(found)
     }
 
+    /// Asks the store, without the cache.
     async fn look_up(&self, token: &str) -> Result<Result<Identity, String>> {
         let claims = match self.claims(token).await? {
             Ok(claims) => claims,

@@ -147,6 +147,7 @@ pub(super) fn message(tag: &str, summary: &str) -> Operation {
         .responds(202, "Accepted. A notification has no response.")
 }
 
+/// The dialect `agents`: HTTP statuses follow from its error codes, unlike in other dialects.
 fn jsonrpc_operation() -> Operation {
     let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "method": method, "params": params, "id": 1});
     let client = json!({"clientInfo": {"name": "Your Client", "version": "1.0.0"},
@@ -245,6 +246,7 @@ fn view(view: View, schema: &str, operation: Operation) -> Route {
     Route::with_token(view.path(), handler, [operation])
 }
 
+/// Both methods of a consent request.
 fn consent_operations() -> [Operation; 2] {
     let not_found = (404, "The request does not exist, or you may not see it.");
     let (rate, store) = ((429, "Too many requests."), (503, "The store is not available."));

@@ -23,6 +23,7 @@ const FOREIGN_FORM: &str =
 /// How much of an id is recorded: the id in the URL can be any text.
 const RECORDED_ID_CHARS: usize = 64;
 
+/// A decision as JSON. Unknown members are rejected: a misspelt `reason` must not be lost without notice.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Decision {
@@ -69,6 +70,8 @@ pub(crate) async fn decide(
 }
 
 impl Consents {
+    /// Programs authenticate with a header, which a foreign page cannot set: no CSRF token is needed. In return a program
+    /// without a token may not decide a request that was made with one.
     async fn decide_by_json(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
         let bytes = match read_body(body).await {
             Ok(bytes) => bytes,
@@ -95,6 +98,7 @@ impl Consents {
         }
     }
 
+    /// The form of the page. Only its CSRF token shows that a person saw the request, so it is checked first.
     async fn decide_by_form(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
         let bytes = match read_body(body).await {
             Ok(bytes) => bytes,
@@ -131,6 +135,7 @@ impl Consents {
         self.engine.consent().decide(caller, id, approve, decision.reason.as_deref()).await
     }
 
+    /// The page after the request: the consent in its new state, or the error.
     async fn page(&self, visitor: &Visitor<'_>, found: Result<ConsentView, ConsentError>) -> Response {
         match found {
             Ok(consent) => page::request(self, visitor, &consent).await,
@@ -169,6 +174,7 @@ impl Consents {
     }
 }
 
+/// Not to be cached: the status changes when somebody decides.
 fn to_json(consent: &ConsentView) -> impl IntoResponse + use<> {
     let body = Json(json!({
         "consent_id": consent.id,
@@ -184,6 +190,7 @@ fn to_json(consent: &ConsentView) -> impl IntoResponse + use<> {
     ([(header::CACHE_CONTROL, "no-store")], body)
 }
 
+/// The error format of contract 001.
 fn error_response(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({"success": false, "error": message}))).into_response()
 }

@@ -101,10 +101,12 @@ pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {
     response
 }
 
+/// The page for a request that is not shown or not decided.
 pub(super) fn error(status: StatusCode, reason: &str) -> Response {
     html(status, filled(ERROR, &[("reason", reason)]))
 }
 
+/// Heading and status line.
 fn headline(consent: &ConsentView) -> (&'static str, String) {
     let by = consent.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let why = consent.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
@@ -117,6 +119,7 @@ fn headline(consent: &ConsentView) -> (&'static str, String) {
     }
 }
 
+/// Pages are never cached: they contain CSRF tokens and the arguments of calls.
 fn html(status: StatusCode, text: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
@@ -144,6 +147,7 @@ fn filled(template: &str, values: &[(&str, &str)]) -> String {
     page + rest
 }
 
+/// Escapes every character that could end a text or a quoted attribute.
 fn escaped(text: &str) -> String {
     text.chars().fold(String::with_capacity(text.len()), |mut safe, c| {
         match c {

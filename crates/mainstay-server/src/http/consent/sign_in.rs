@@ -64,6 +64,7 @@ impl SignInError {
     }
 }
 
+/// The same error for a person instead of a program.
 impl From<OAuthError> for SignInError {
     fn from(error: OAuthError) -> Self {
         let message = error.description.into_owned();
@@ -110,6 +111,7 @@ pub(crate) async fn with_sign_in(State(consents): State<Arc<Consents>>, request:
         let response = next.run(Request::from_parts(parts, body)).await;
         return consents.sign_in_if_unauthorized(response, &headers, "").await;
     };
+    // Keeps the token out of debug output of the headers.
     bearer.set_sensitive(true);
     parts.headers.insert(AUTHORIZATION, bearer);
     parts.extensions.insert(SignedIn);
@@ -121,6 +123,7 @@ pub(crate) async fn with_sign_in(State(consents): State<Arc<Consents>>, request:
     page::with_cookie(page, &consents.cookies.delete_token())
 }
 
+/// The cookie's token as an Authorization header.
 fn cookie_bearer(consents: &Consents, headers: &HeaderMap) -> Option<HeaderValue> {
     HeaderValue::from_str(&format!("Bearer {}", consents.cookies.find_token(headers)?)).ok()
 }
@@ -178,6 +181,8 @@ impl Consents {
         page
     }
 
+    /// The cookie that a sign-in form leads to. Its CSRF token is checked before the credentials, so that a foreign page
+    /// can neither sign a person in as somebody else nor use up their attempts.
     async fn cookie_for(
         &self,
         headers: &HeaderMap,

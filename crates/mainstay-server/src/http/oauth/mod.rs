@@ -81,6 +81,7 @@ pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Resp
     .into_response()
 }
 
+/// Tokens come from another issuer.
 fn no_authorization_server() -> Response {
     let message = "This server does not issue tokens. Its protected resource metadata names the server that does.\n";
     (StatusCode::NOT_FOUND, message).into_response()
@@ -98,6 +99,7 @@ async fn receive(request: Request) -> Result<(Parameters, Option<IpAddr>), Reque
     Ok((Parameters::parse(&parts.headers, &bytes)?, ip))
 }
 
+/// The grant of a token request. `resource` (RFC 8707) has to be this server.
 fn grant(server: &AuthorizationServer, parameters: &mut Parameters) -> Result<Grant, OAuthError> {
     if let Some(resource) = &parameters.resource {
         let own = [server.audience(), server.issuer()].map(|url| url.trim_end_matches('/'));
@@ -121,6 +123,7 @@ fn grant(server: &AuthorizationServer, parameters: &mut Parameters) -> Result<Gr
     }
 }
 
+/// RFC 6749 section 2.3.1: both parameters, from HTTP Basic or from the body.
 fn credentials(parameters: Parameters) -> Result<ClientCredentials, OAuthError> {
     let missing = || {
         OAuthError::new(
@@ -136,6 +139,7 @@ fn missing(name: &str) -> OAuthError {
     OAuthError::new(OAuthErrorKind::InvalidRequest, format!("{name} is missing."))
 }
 
+/// Why a request has no OAuth response.
 enum RequestError {
     OAuth(OAuthError),
     /// The body could not be read; this is the response.
@@ -161,6 +165,7 @@ fn respond(result: Result<Value, RequestError>) -> Response {
     response
 }
 
+/// RFC 6749 section 5.1.
 fn token_response(issued: &IssuedTokens) -> Value {
     json!({
         "access_token": issued.access_token,
@@ -189,6 +194,8 @@ fn error_body(error: &OAuthError) -> Value {
     json!({"error": status_and_code(error.kind).1, "error_description": error.description})
 }
 
+/// The codes of RFC 6749 section 5.2, RFC 8707 section 2 (`invalid_target`) and, for what the server cannot do now, of
+/// RFC 6749 section 4.1.2.1.
 fn status_and_code(kind: OAuthErrorKind) -> (StatusCode, &'static str) {
     match kind {
         OAuthErrorKind::InvalidRequest => (StatusCode::BAD_REQUEST, "invalid_request"),
