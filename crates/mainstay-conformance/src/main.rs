@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use mainstay::{Config, Extensions};
 use mainstay_conformance::{family, probe_family};
 use mainstay_core::Family;
+use mainstay_wire::testing;
 
 fn main() -> ExitCode {
     let mut args: Vec<OsString> = std::env::args_os().collect();
@@ -16,7 +17,9 @@ fn main() -> ExitCode {
     if is_own_name(&args) && !args.get(1).is_some_and(is_command) {
         args.insert(1, "serve".into());
     }
-    mainstay::main(args.into_iter(), Extensions { families, ..Extensions::NONE })
+    let extensions =
+        Extensions { families, dialects: &[testing::ENTRY], dialect_routes: &[("/minimal", testing::NAME)] };
+    mainstay::main(args.into_iter(), extensions)
 }
 
 /// Started under another name the program behaves as that one, as `mainstay` does.

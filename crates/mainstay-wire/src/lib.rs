@@ -15,6 +15,7 @@ pub mod mira;
 mod reason;
 mod request;
 pub mod sse;
+pub mod testing;
 
 pub use dialect::{
     Dialect, DialectEntry, DialectSettings, Encoded, Endpoint, NameKind, Order, ServerState, ToolQuery, ToolState,

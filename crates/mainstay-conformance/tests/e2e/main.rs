@@ -5,6 +5,7 @@
 mod access;
 mod agents;
 mod consent;
+mod dialect;
 mod durability;
 mod mcp;
 mod mira;
