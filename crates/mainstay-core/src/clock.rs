@@ -1,10 +1,11 @@
-//! Time and fresh names, handed in so that tests decide them.
+//! Time, and unique ids.
 
 use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
 
+/// Where time comes from. Nothing else in the project asks the system for it, so that tests control it.
 pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
 
@@ -22,7 +23,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to move.
+/// A clock for tests: it stands still until it is advanced.
 #[derive(Debug)]
 pub struct ManualClock(Mutex<Timestamp>);
 

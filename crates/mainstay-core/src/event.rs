@@ -1,9 +1,10 @@
-//! What the server tells those who listen.
+//! Events: what subscribers are notified of.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
+/// Published inside the process; the transports turn it into notifications.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     ToolsChanged,
@@ -13,8 +14,8 @@ pub enum Event {
         uri: Arc<str>,
         change: Change,
     },
-    /// A call that ran came to its end; `outcome` is "ok" or the kind of its error. Nobody is told of one that was
-    /// refused before it ran.
+    /// A call that ran has ended; `outcome` is "ok", "failed" or the kind of its error. There is no event for a call that
+    /// was rejected before it ran.
     Called {
         what: Called,
         /// The name it has in lists and records.

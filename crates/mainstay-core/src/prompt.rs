@@ -1,4 +1,4 @@
-//! Prompts: texts a person picks by name.
+//! Prompts: templates that a person picks by name.
 
 use std::collections::BTreeMap;
 
@@ -49,6 +49,7 @@ pub struct PromptInfo {
     pub template: Option<String>,
 }
 
+/// A prompt of a family.
 pub trait Prompt: Send + Sync + 'static {
     fn info(&self) -> PromptInfo;
 

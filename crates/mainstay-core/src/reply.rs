@@ -1,10 +1,11 @@
-//! What a tool gives back.
+//! The reply of a tool.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::body::Body;
 
+/// Content for the model, and a value for programs.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     pub content: Vec<Block>,

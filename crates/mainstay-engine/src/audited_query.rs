@@ -11,6 +11,7 @@ use crate::policy::record::{AuditSubject, Record, Requester};
 use crate::policy::scope;
 use crate::target::{ResolvedTarget, ToolTarget};
 
+/// A request that is no call of a tool, resource or prompt.
 pub struct AuditedQuery {
     /// The name it is recorded under: an operation, and after a space what it was about.
     pub operation: String,

@@ -1,4 +1,8 @@
 //! The engine: what happens to every call, whoever makes it and however it arrives.
+//!
+//! `pipeline.rs` is the order of the policies, `policy/` has one file for each, `target.rs` is what they are applied to,
+//! and `audited_query.rs` is for requests that are no calls. The engine knows no wire format and names no dialect: what
+//! differs between dialects comes with each call as a `DialectPolicy`.
 
 mod audit_log;
 mod audited_query;
@@ -76,11 +80,12 @@ impl Engine {
         &self.0.settings
     }
 
+    /// The registry in use now. The guard is cheap; it must not be held across an await.
     pub fn registry(&self) -> arc_swap::Guard<Arc<Registry>> {
         self.0.registry.load()
     }
 
-    /// Puts another table in place of the one in use; calls under way finish with the old one.
+    /// Replaces the registry and notifies subscribers of all three lists. Running calls finish with the old registry.
     pub fn replace_registry(&self, registry: Registry) {
         self.0.registry.store(Arc::new(registry));
         for event in [Event::ToolsChanged, Event::PromptsChanged, Event::ResourcesChanged] {
@@ -92,6 +97,7 @@ impl Engine {
         &self.0.clock
     }
 
+    /// Where events are published and subscribed to.
     pub fn events(&self) -> &Events {
         &self.0.events
     }
@@ -104,7 +110,7 @@ impl Engine {
         self.0.started.elapsed()
     }
 
-    /// Whether a call of this tool waits for a person first.
+    /// Whether a call of this tool may wait for the consent of a person.
     pub fn asks_first(&self, tool: &ToolInfo) -> bool {
         self.consent().is_required(Some(tool), tool.effect)
     }
@@ -119,22 +125,22 @@ impl Engine {
         self.rate().quota(policy)
     }
 
-    /// Whether this caller may look at what there is.
+    /// Checks the scope that reading lists and metrics needs.
     pub fn admit_reader(&self, caller: &Caller) -> Result<()> {
         policy::scope::allow(caller, Scope::Read)
     }
 
-    /// Counts a look at a list, named by its method, like a call: a list costs work, too.
+    /// Counts a list request of the standard protocol against the rate limits, under its method.
     pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
         self.admit(caller, method, DialectPolicy::default(), [])
     }
 
-    /// A share of the calls for one new connection.
+    /// The share of concurrent calls of a new connection.
     pub fn lane(&self) -> Lane {
         self.0.gate.lane()
     }
 
-    /// The metrics as Prometheus reads them.
+    /// The metrics in the text format of Prometheus; gauges are read at this moment.
     pub fn render_metrics(&self) -> Result<String> {
         let metrics = self.metrics();
         metrics.in_flight.set(i64::try_from(self.gate().running()).unwrap_or(i64::MAX));
@@ -142,29 +148,29 @@ impl Engine {
         metrics.render(self.uptime())
     }
 
-    /// Counts the sessions a transport holds.
+    /// Sets the gauge of open sessions.
     pub fn sessions_open(&self, count: usize) {
         self.metrics().sessions.set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
-    /// Whether the server can do its work: the store answers.
+    /// Fails if the store does not answer; for health checks.
     pub async fn healthy(&self) -> Result<()> {
         Ok(self.store().ping().await?)
     }
 
-    /// Forgets what has expired. Called now and then by the binary.
+    /// Removes expired sessions, keys, consents and rate counters. The binary calls it periodically.
     pub async fn sweep(&self) -> Result<()> {
         self.rate().sweep();
         self.store().sweep(self.clock().now_ms()).await?;
         Ok(())
     }
 
-    /// Stops taking calls and lets the running ones finish, within their time. Says whether all did.
+    /// Rejects new calls and waits for the running ones, at most `drain_seconds`. Returns whether all finished.
     pub async fn drain(&self) -> bool {
         self.gate().drain(Duration::from_secs(self.settings().drain_seconds)).await
     }
 
-    /// Drains, and leaves everything on disk.
+    /// Drains, then flushes the event feed and closes the store.
     pub async fn shut_down(&self) -> bool {
         let all = self.drain().await;
         self.finish_feed().await;
@@ -191,6 +197,7 @@ impl Engine {
         &self.0.consent
     }
 
+    /// What the tool of this call can reach.
     fn context(&self, call: &mut Call) -> Context {
         Context::new(call, self.0.clock.clone(), self.0.announce.clone())
     }

@@ -78,6 +78,7 @@ impl Engine {
         record.end(Err(admitted.err().unwrap_or(error)), |_| false).await
     }
 
+    /// Applies the policies and writes the audit entries, whatever the outcome.
     async fn run_audited<T: ResolvedTarget>(&self, mut call: Call, target: T, args: Value) -> Result<T::Output> {
         let args_digest = canonical_digest(&args);
         let mut record = Record::open(self, &(&call).into(), subject(&target, &args), args_digest.clone());
@@ -208,6 +209,7 @@ impl Engine {
         call.policy.deadline.map_or(limit, |dialect| dialect.min(limit))
     }
 
+    /// Frees the key of a call that was rejected before it ran.
     async fn release(&self, claim: Option<Claim>) -> Result<()> {
         match claim {
             Some(claim) => claim.abandon(self.store().idempotency()).await,
@@ -247,10 +249,12 @@ impl<O> Ran<O> {
     }
 }
 
+/// A kept result as the output of this target.
 fn replayed<T: ResolvedTarget>(kept: Result<Reply>) -> Result<T::Output> {
     T::from_reply(kept?).ok_or_else(|| Error::internal("a reply was kept under a key that is no tool's"))
 }
 
+/// What the audit, the metrics and the event say about the target.
 fn subject<'a, T: ResolvedTarget>(target: &'a T, args: &Value) -> AuditSubject<'a> {
     AuditSubject {
         called: target.called(args),
@@ -261,6 +265,7 @@ fn subject<'a, T: ResolvedTarget>(target: &'a T, args: &Value) -> AuditSubject<'
     }
 }
 
+/// The message of a panic, for the log.
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

@@ -66,6 +66,7 @@ impl EngineSettings {
     }
 }
 
+/// The listed name of a tool that a setting names in any of its spellings.
 fn listed(registry: &Registry, setting: &str, name: &str) -> Result<String> {
     let tool = registry.tool(name).ok_or_else(|| {
         Error::invalid(format!("{setting} names {name:?}, and there is no such tool; see `mainstay tools`."))

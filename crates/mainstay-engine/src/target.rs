@@ -66,6 +66,7 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
     }
 }
 
+/// A call of a tool, with these arguments.
 pub(crate) struct ToolTarget {
     tool: Arc<dyn AnyTool>,
     /// Of a call with these arguments.
@@ -137,6 +138,7 @@ impl ResolvedTarget for ToolTarget {
     }
 }
 
+/// A read of a resource. Whether it exists is found out by its provider.
 pub(crate) struct ResourceTarget {
     provider: Arc<dyn ResourceProvider>,
     uri: String,
@@ -170,6 +172,7 @@ impl ResolvedTarget for ResourceTarget {
     }
 }
 
+/// A prompt to render.
 pub(crate) struct PromptTarget {
     prompt: Arc<dyn Prompt>,
     name: String,

@@ -1,4 +1,4 @@
-//! JSON-RPC from the side that asks: what is sent, and what is heard.
+//! JSON-RPC from the side of a client: requests to another server, and its messages.
 
 use std::fmt;
 
@@ -7,15 +7,17 @@ use serde_json::{Value, json};
 
 use crate::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND};
 
+/// A request as it is sent.
 pub fn request(id: u64, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
+/// A notification without params.
 pub fn notification(method: &str) -> String {
     json!({"jsonrpc": "2.0", "method": method}).to_string()
 }
 
-/// What a server refuses with.
+/// The error member of a response.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Fault {
     pub code: i64,
@@ -25,7 +27,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Whether the server says that it does not speak this method at all.
+    /// Whether the server does not know the method at all. Some servers answer with "invalid request" then.
     pub fn is_unspoken(&self) -> bool {
         self.code == i64::from(METHOD_NOT_FOUND) || self.code == i64::from(INVALID_REQUEST)
     }
@@ -57,7 +59,7 @@ struct Envelope {
     error: Option<Fault>,
 }
 
-/// Reads one message; nothing if it is none.
+/// Parses one message; `None` if it is no JSON-RPC message.
 pub fn hear(text: &str) -> Option<Heard> {
     let Envelope { id, method, params, result, error } = serde_json::from_str(text).ok()?;
     let outcome = match (method, result, error) {

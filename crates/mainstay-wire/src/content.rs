@@ -1,10 +1,11 @@
-//! A reply's content, where a dialect has no words of its own for it.
+//! The content of a reply as JSON, for dialects that have no form of their own for it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{Block, Body, Reply};
 use serde_json::{Value, json};
 
+/// One block; binary data in base64.
 fn block(block: Block) -> Value {
     match block {
         Block::Text { text, .. } => json!({"type": "text", "text": text}),
@@ -20,6 +21,7 @@ fn block(block: Block) -> Value {
     }
 }
 
+/// Text as it is, bytes in base64.
 pub(crate) fn body(body: Body) -> String {
     match body {
         Body::Text(text) => text,
@@ -27,7 +29,7 @@ pub(crate) fn body(body: Body) -> String {
     }
 }
 
-/// What a reply says in words, one block a line.
+/// The text of a reply, one block a line; other blocks are left out.
 pub(crate) fn texts(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         Block::Text { text, .. } => Some(text.as_str()),

@@ -33,6 +33,7 @@ impl Default for HttpError {
 }
 
 impl ErrorResponse {
+    /// With status 200, and under the request's id.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>, data: Option<Value>) -> Self {
         Self { code, message: message.into(), data, http: HttpError::default() }
     }

@@ -1,4 +1,4 @@
-//! Writing JSON.
+//! Serializing large messages.
 
 use serde::Serialize;
 

@@ -19,7 +19,9 @@ pub struct Request {
 pub enum Operation {
     /// With the params, which every dialect reads in its own way.
     Initialize(Value),
+    /// Answered with an empty object; not counted and not recorded.
     Ping,
+    /// With the params.
     ListTools(Value),
     /// `args` as they were sent: their shape is checked by the dialect and the tool.
     CallTool {

@@ -1,11 +1,11 @@
-//! A stream of server-sent events: how a message is written into one, and how messages are read out of one.
+//! Server-sent events: encoding a message as one, and parsing a stream of them.
 
 /// One message as an event. JSON text has no line ends, so one `data:` line holds it.
 pub fn event(message: &[u8]) -> Vec<u8> {
     [b"data: ", message, b"\n\n"].concat()
 }
 
-/// Puts events together from pieces that end anywhere.
+/// A parser that can be fed pieces of any size. It understands `data:` lines; other fields are skipped.
 #[derive(Debug, Default)]
 pub struct Reader {
     line: Vec<u8>,

@@ -75,6 +75,7 @@ pub(crate) async fn first(
     }
 }
 
+/// Keys are stored and shown in error messages.
 fn sound(key: &str) -> Result<()> {
     if key.is_empty() || key.len() > 256 || key.contains(char::is_control) {
         return Err(Error::invalid("An idempotency key has 1 to 256 bytes and no control characters."));
@@ -102,6 +103,8 @@ impl Claim {
     }
 }
 
+/// The form in which a result is kept under its key. A kept error keeps its reason, so that a replay is the same to a
+/// program; its private detail is not kept.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {

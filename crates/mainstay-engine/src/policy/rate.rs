@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_refused_past_its_quota_and_told_when_to_return() {
+    fn a_client_is_rejected_past_its_quota_and_told_when_to_retry() {
         let (limits, caller) = (limits(), Caller::local(None));
         assert!((0..3).all(|_| limits.admit(&caller, "any", DialectPolicy::default()).is_ok()));
         let refused = limits.admit(&caller, "any", DialectPolicy::default()).unwrap_err();

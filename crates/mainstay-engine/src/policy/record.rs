@@ -46,8 +46,11 @@ pub(crate) struct Record {
     called: Called,
     display_name: Arc<str>,
     metric: Arc<str>,
+    /// Whether the call changes something: then it has an entry before it runs, too.
     changes: bool,
+    /// Whether that first entry is on disk.
     began: bool,
+    /// Whether the target ran; nobody is notified of a call that was rejected before.
     ran: bool,
 }
 

@@ -1,11 +1,12 @@
-//! So many calls in any span of time, and never more: a bucket that fills up again as it is used lets nearly twice as many
-//! through in the first span.
+//! A sliding window: never more calls than the limit in any span of time. A token bucket of the same rate would admit
+//! nearly twice as many in the first span, because it refills while it is used.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+/// Counts calls by client. Memory is one timestamp per admitted call of the last span.
 pub(super) struct Window<K> {
     most: usize,
     span: Duration,
@@ -18,7 +19,7 @@ impl<K: Hash + Eq + Clone> Window<K> {
         Self { most: usize::try_from(most).unwrap_or(usize::MAX).max(1), span, recent: Mutex::default() }
     }
 
-    /// Counts a call, or says how long it has to wait.
+    /// Counts a call, or returns the time until the next one is admitted. Rejected calls are not counted.
     pub(super) fn admit(&self, client: &K, now: Instant) -> Result<(), Duration> {
         let mut recent = self.lock();
         let calls = recent.entry(client.clone()).or_default();
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_refused_learns_when_there_is_room_again_and_then_there_is() {
+    fn a_rejected_client_is_told_when_to_retry_and_is_admitted_then() {
         let (window, start) = (Window::new(2, Duration::from_mins(1)), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         assert!(window.admit(&"a", at(0)).is_ok() && window.admit(&"a", at(10)).is_ok());
@@ -80,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_call_no_more_are_forgotten() {
+    fn clients_without_recent_calls_are_forgotten() {
         let (window, start) = (Window::new(2, Duration::from_mins(1)), Instant::now());
         assert!(window.admit(&1, start).is_ok());
         window.sweep(start + Duration::from_secs(59));

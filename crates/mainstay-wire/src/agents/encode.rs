@@ -31,6 +31,7 @@ pub(super) fn initialize(capabilities: &Value, server: &ServerState<'_>) -> Valu
     })
 }
 
+/// One entry of the resource list; the contract calls the MIME type `type`.
 pub(super) fn resource(resource: &ResourceInfo) -> Value {
     json!({
         "uri": resource.uri,
@@ -40,7 +41,7 @@ pub(super) fn resource(resource: &ResourceInfo) -> Value {
     })
 }
 
-/// One prompt of a list; nothing for one that is more than a text with places to fill in.
+/// One entry of the prompt list; `None` for a prompt that is more than a template.
 pub(super) fn prompt(prompt: &PromptInfo) -> Option<Value> {
     let template = prompt.template.as_ref()?;
     let arguments: Vec<Value> = prompt
@@ -56,8 +57,8 @@ pub(super) fn prompt(prompt: &PromptInfo) -> Option<Value> {
     }))
 }
 
-/// What a resource holds: JSON as it is, text as text, anything else in base64 and marked so. `listed` is what the list
-/// says of it, if it is there.
+/// The content of a resource: JSON as a value, text as text, anything else in base64, with `encoding` saying so. `listed`
+/// is its entry in the list, if it is there.
 pub(super) fn contents(uri: &str, contents: Contents, listed: Option<&ResourceInfo>) -> Value {
     let mime = contents.mime.or_else(|| listed.and_then(|listed| listed.mime.clone()));
     let name = listed.map_or_else(|| uri.rsplit('/').next().unwrap_or(uri), |listed| listed.name.as_str());
@@ -75,6 +76,7 @@ pub(super) fn contents(uri: &str, contents: Contents, listed: Option<&ResourceIn
     json!({"uri": uri, "content": content, "metadata": metadata})
 }
 
+/// The result of `prompts/execute`: the text of all messages.
 pub(super) fn prompt_result(name: &str, reply: PromptReply, at: Timestamp) -> Value {
     let blocks: Vec<_> = reply.messages.into_iter().map(|message| message.content).collect();
     json!({"prompt": name, "result": texts(&blocks), "executed_at": iso8601(at.as_millisecond())})

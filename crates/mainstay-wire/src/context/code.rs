@@ -12,6 +12,7 @@ const ARGUMENTS: [(&str, CacheFailure); 3] = [
     ("cache", CacheFailure::CacheMissing),
 ];
 
+/// The frozen message of a code.
 pub(super) const fn message(code: CacheFailure) -> &'static str {
     match code {
         CacheFailure::CacheMissing => "Cache does not exist",
@@ -23,6 +24,7 @@ pub(super) const fn message(code: CacheFailure) -> &'static str {
     }
 }
 
+/// The JSON-RPC error number of a code.
 pub(super) const fn number(code: CacheFailure) -> i32 {
     match code {
         CacheFailure::CacheMissing

@@ -10,6 +10,7 @@ use crate::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Refusal};
 /// How much of a name that does not exist is repeated, in characters.
 const NAME_EXCERPT: usize = 256;
 
+/// The contract's messages have no details.
 pub(super) fn parse_error() -> ErrorResponse {
     ErrorResponse::new(PARSE_ERROR, "Parse error", None)
 }
@@ -30,6 +31,7 @@ pub(super) fn unknown_method(name: &str) -> ErrorResponse {
     method_not_found(&excerpt(name))
 }
 
+/// `tools/call` without params, as opposed to params without a name.
 pub(super) fn missing_params() -> ErrorResponse {
     ErrorResponse::new(INVALID_PARAMS, "Missing params for tools/call", None)
 }
@@ -47,6 +49,7 @@ pub(super) fn of_code(failure: CacheFailure) -> ErrorResponse {
     ErrorResponse::new(code::number(failure), code::message(failure), Some(code::to_json(failure)))
 }
 
+/// As much of a name as is repeated in an error or in the audit.
 pub(super) fn excerpt(name: &str) -> String {
     name.chars().take(NAME_EXCERPT).collect()
 }

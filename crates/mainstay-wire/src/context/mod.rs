@@ -33,6 +33,7 @@ pub const ENTRY: DialectEntry = DialectEntry {
     build: |settings| Ok(Arc::new(Context::new(settings.tool_timeout))),
 };
 
+/// The dialect, with the configured time limit of a call.
 pub struct Context {
     tool_timeout: Duration,
 }
@@ -106,6 +107,7 @@ impl Dialect for Context {
     }
 }
 
+/// The registry lists by name; the contract has an order of its own.
 fn in_contract_order(mut entries: Vec<Value>) -> Vec<Value> {
     entries.sort_by_key(|entry| list::TOOLS.iter().position(|name| entry["name"] == *name));
     entries

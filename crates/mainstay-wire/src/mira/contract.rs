@@ -28,6 +28,7 @@ const CLOSED: [(&str, &str, &str); 3] = [
     ("exec/run", schema!("exec-run.params"), schema!("exec-run.result")),
 ];
 
+/// The schemas of one closed tool.
 struct Closed {
     params: Schema,
     result: Schema,
@@ -57,6 +58,7 @@ struct Filter {
     enabled: Option<bool>,
 }
 
+/// All schemas, parsed and compiled.
 pub(super) struct Contract {
     list: Validator,
     closed: BTreeMap<&'static str, Closed>,

@@ -34,6 +34,7 @@ pub const ENTRY: DialectEntry = DialectEntry {
     build: |_| Ok(Arc::new(Mira::new()?)),
 };
 
+/// The dialect, with its compiled schemas.
 pub struct Mira {
     contract: Contract,
 }
