@@ -4,9 +4,14 @@ use jiff::Timestamp;
 use mainstay_core::{Body, Contents, PromptInfo, PromptReply, ResourceInfo, iso8601};
 use serde_json::{Value, json};
 
-use super::{SUPPORTS, VERSION};
 use crate::content::{body, texts};
 use crate::dialect::ServerState;
+
+/// The version of the protocol that the contract names.
+pub const VERSION: &str = "2025-06-18";
+
+/// What a client can ask for in a session.
+const SUPPORTS: [&str; 3] = ["tools", "resources", "prompts"];
 
 /// What can be used in a session, of what the client asked for.
 pub fn capabilities(asked: Option<&[String]>) -> Value {

@@ -3,7 +3,7 @@
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value, json};
 
-use super::NAME;
+pub const NAME: &str = "agents";
 
 /// The one tool the contract shows. The tool itself takes more than is said there; see `mainstay tools`.
 const LOG_ACTIVITY: &str = include_str!("../../../../contracts/agents/listed/log_activity.json");

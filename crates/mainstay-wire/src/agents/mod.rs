@@ -21,15 +21,8 @@ use crate::jsonrpc::Refusal;
 use crate::request::Request;
 use decode::InitializeParams;
 
-pub use encode::capabilities;
-
-pub const NAME: &str = "agents";
-
-/// The version of the protocol that the contract names.
-pub const VERSION: &str = "2025-06-18";
-
-/// What a client can ask for in a session.
-const SUPPORTS: [&str; 3] = ["tools", "resources", "prompts"];
+pub use encode::{VERSION, capabilities};
+pub use list::NAME;
 
 /// The longest part of a client's name or version that is kept, in characters.
 const CLIENT_INFO: usize = 200;

@@ -61,16 +61,12 @@ pub(super) fn arguments(tool: &ToolInfo, args: Option<Value>) -> Result<Value, E
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use mainstay_core::CacheFailure;
     use serde_json::json;
 
     use super::*;
     use crate::Id;
-    use crate::context::Context;
     use crate::context::list::tests::{infos, resolve};
-    use crate::dialect::Dialect as _;
 
     fn read(method: &str, more: &str) -> Operation {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{more}}}"#);
@@ -133,8 +129,6 @@ mod tests {
             assert_eq!(response.to_json(), format!("{{\"code\":{error}}}"), "{}", text.escape_ascii());
             assert_eq!(under.to_string(), id, "{}", text.escape_ascii());
         }
-        let too_long = Request { id: Some(Id::null()), operation: Operation::Malformed(errors::parse_error()) };
-        assert_eq!(Context::new(Duration::from_secs(30)).malformed(&jsonrpc::Refusal::too_long(5)), too_long);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value, json};
 
-use super::NAME;
+pub const NAME: &str = "context";
 
 /// The contract's tools, in its order.
 pub(super) const TOOLS: [&str; 3] = ["context.resolve", "context.list_caches", "context.inspect_cache"];

@@ -20,7 +20,7 @@ use crate::id::Id;
 use crate::jsonrpc::Refusal;
 use crate::request::{Operation, Request};
 
-pub const NAME: &str = "context";
+pub use list::NAME;
 
 /// The longest message in bytes, without the newline that ends it.
 const MESSAGE_BYTES: usize = 1024 * 1024;
@@ -111,4 +111,15 @@ impl Dialect for Context {
 fn in_contract_order(mut entries: Vec<Value>) -> Vec<Value> {
     entries.sort_by_key(|entry| list::TOOLS.iter().position(|name| entry["name"] == *name));
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_a_parse_error() {
+        let too_long = Request { id: Some(Id::null()), operation: Operation::Malformed(errors::parse_error()) };
+        assert_eq!(Context::new(Duration::from_secs(30)).malformed(&Refusal::too_long(5)), too_long);
+    }
 }

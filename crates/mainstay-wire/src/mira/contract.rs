@@ -8,7 +8,7 @@ use mainstay_core::{Error, Result, ToolInfo};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::list::tool_name;
+use super::name::tool_name;
 use crate::dialect::ToolQuery;
 
 type Schema = Arc<Map<String, Value>>;

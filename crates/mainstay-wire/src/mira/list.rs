@@ -4,12 +4,8 @@ use mainstay_core::ToolInfo;
 use serde_json::{Value, json};
 
 use super::contract::Contract;
+use super::name::tool_name;
 use crate::dialect::{ToolState, Transport};
-
-/// The name a tool has here: `family/verb`, unless it declares another.
-pub(super) fn tool_name(tool: &ToolInfo) -> String {
-    tool.spelling(super::NAME).map_or_else(|| format!("{}/{}", tool.name.family, tool.name.verb), str::to_owned)
-}
 
 /// One tool as the contract's closed schema has it.
 pub(super) fn entry(contract: &Contract, tool: &ToolInfo, state: ToolState<'_>) -> Value {

@@ -7,6 +7,7 @@ mod contract;
 mod decode;
 mod errors;
 mod list;
+mod name;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::jsonrpc::Refusal;
 use crate::request::Request;
 use contract::Contract;
 
-pub const NAME: &str = "mira";
+pub use name::NAME;
 
 /// The line in the list of dialects.
 pub const ENTRY: DialectEntry = DialectEntry {
@@ -72,7 +73,7 @@ impl Dialect for Mira {
 
     /// Every tool of the server has a name here.
     fn tool_name<'a>(&self, tool: &'a ToolInfo) -> Option<Cow<'a, str>> {
-        Some(list::tool_name(tool).into())
+        Some(name::tool_name(tool).into())
     }
 
     fn tool_query(&self, params: Value) -> Result<ToolQuery> {
