@@ -150,17 +150,17 @@ impl Registry {
         &self.providers
     }
 
-    /// Those in no list are here too: it is for whoever runs the server.
+    /// All tools, unlisted ones included: for the operator, not for callers.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolInfo> {
         self.tools.values().map(|tool| tool.info())
     }
 
-    /// The tools this caller may call, in the order of their names.
+    /// The enabled tools within this caller's scopes, ordered by name.
     pub fn tools_for(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<Page<Arc<dyn AnyTool>>> {
         self.tools_where(caller, |tool| self.is_enabled(tool), cursor, limit)
     }
 
-    /// Those tools that are wanted among the listed ones within this caller's scopes, switched off or not.
+    /// The listed tools within this caller's scopes that `wanted` selects, whether they are enabled or not.
     pub fn tools_where(
         &self,
         caller: &Caller,
@@ -176,10 +176,12 @@ impl Registry {
         page(shown.map(|(name, tool)| (name.clone(), tool.clone())), cursor, limit)
     }
 
+    /// One page of the prompts, ordered by name.
     pub fn prompts(&self, cursor: Option<&str>, limit: usize) -> Result<Page<PromptInfo>> {
         page(self.prompts.iter().map(|(name, prompt)| (name.clone(), prompt.info())), cursor, limit)
     }
 
+    /// One page of the resources of all providers, ordered by URI.
     pub async fn resources(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceInfo>> {
         let mut sorted = BTreeMap::new();
         for provider in &self.providers {
@@ -188,6 +190,7 @@ impl Registry {
         page(sorted.into_iter(), cursor, limit)
     }
 
+    /// One page of the resource templates, ordered by URI.
     pub fn templates(&self, cursor: Option<&str>, limit: usize) -> Result<Page<ResourceTemplate>> {
         let sorted: BTreeMap<_, _> =
             self.providers.iter().flat_map(|provider| provider.templates()).map(|t| (t.uri.clone(), t)).collect();

@@ -55,6 +55,7 @@ impl Engine {
     /// notified that a tool was called. `None` if there is no such tool.
     pub async fn read_tool(&self, caller: &Arc<Caller>, tool: &str, args: Value) -> Result<Option<Value>> {
         let Ok(target) = ToolTarget::resolve(&self.registry(), tool, &args) else { return Ok(None) };
+        // Without the pipeline there is no consent, no idempotency and no audit entry of its own.
         if target.effect().changes() {
             return Err(Error::internal(format!("{tool} changes something: it has to be called")));
         }

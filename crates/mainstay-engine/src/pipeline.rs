@@ -48,6 +48,7 @@ impl Engine {
 
     /// Takes one call from its arrival to its audit entry.
     async fn execute<T: ResolvedTarget>(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<T::Output> {
+        // Before anything else: a call that waits for a slot has cost nothing yet.
         let permit = self.gate().enter(lane, &call.cancel).await?;
         let target = match T::resolve(&self.registry(), name, &args) {
             Ok(target) => target,
@@ -99,8 +100,10 @@ impl Engine {
         if let Some(first) = self.first_result(call, target).await? {
             return first;
         }
+        // The dialect first: its problems are the ones its clients can understand.
         call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
         target.check(&args)?;
+        // After the checks: a call with invalid arguments must not use up its key.
         let claim = match self.claim(call, target, args_digest).await? {
             Entry::Replay(result) => return replayed::<T>(result),
             Entry::Go(claim) => claim,
@@ -110,6 +113,7 @@ impl Engine {
             self.release(claim).await?;
             return Err(refusal);
         }
+        // From here on the outcome is an effect: it is recorded, kept under the key and announced.
         record.run();
         let ran = self.run(target, args, &context, self.deadline(call, target.pace())).await;
         if let Err(error) = self.settle::<T>(claim, &ran).await {
@@ -190,6 +194,7 @@ impl Engine {
         work: impl Future<Output = T>,
     ) -> Result<T> {
         tokio::select! {
+            // Cancellation first: a call that is cancelled and done at once counts as cancelled.
             biased;
             () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
             () = self.gate().over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),

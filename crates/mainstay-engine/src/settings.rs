@@ -45,6 +45,7 @@ impl Default for EngineSettings {
     }
 }
 
+/// Names of tools are resolved once, when the engine starts.
 impl EngineSettings {
     /// With every tool under the name it is listed by, which is the one the policies ask for. A name that is no tool's
     /// is an error: a typing mistake must not leave open what was meant to be limited.

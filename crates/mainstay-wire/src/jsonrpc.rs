@@ -80,7 +80,7 @@ pub fn result(id: &Id, result: &[u8]) -> Vec<u8> {
     [head.as_bytes(), result, b"}"].concat()
 }
 
-/// The id of what looks like a request, for an answer that is given before the request is looked at.
+/// The id of what looks like a request, for a response that is made before the request is decoded.
 pub fn id_of(bytes: &[u8]) -> Id {
     open(bytes).ok().and_then(|envelope| envelope.id(Numbers::Any).ok().flatten()).unwrap_or_else(Id::null)
 }
@@ -128,6 +128,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<Message>, Refusal> {
     Ok(Some(Message { id, method, params }))
 }
 
+/// Checks encoding, depth and outer form before anything recursive parses the text.
 fn open(bytes: &[u8]) -> Result<Envelope<'_>, Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         Refusal::parse(format!("Parse error: the message is not UTF-8 (byte {})", error.valid_up_to()))
@@ -160,6 +161,7 @@ fn not_an_object(text: &str, reason: &'static str) -> Refusal {
     }
 }
 
+/// Sound JSON of the wrong shape is an invalid request; anything else is a parse error.
 fn parse_refusal(error: &serde_json::Error) -> Refusal {
     if error.is_data() {
         return Refusal::invalid(Id::null(), format!("Invalid Request: {error}"));
@@ -168,6 +170,7 @@ fn parse_refusal(error: &serde_json::Error) -> Refusal {
 }
 
 impl<'a> Envelope<'a> {
+    /// The frame and the id, or why this is no message. The id is echoed in the error where it can be read.
     fn judge(self, numbers: Numbers) -> Result<(Frame<'a>, Option<Id>), Refusal> {
         let id = self.id(numbers);
         let invalid = |reason: &'static str| {

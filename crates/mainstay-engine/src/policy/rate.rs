@@ -48,8 +48,11 @@ struct DialectLimit {
     calls: Window<QuotaKey>,
 }
 
+/// All limits of the server. The counters are in memory and belong to this process: with N replicas a client has N times
+/// its quota.
 pub(crate) struct RateLimits {
     per_client: Option<Limit>,
+    /// By the listed name of the tool.
     per_tool: HashMap<String, Limit>,
     /// The quotas set in the configuration, by dialect.
     configured: BTreeMap<String, Quota>,
@@ -84,6 +87,7 @@ impl RateLimits {
     }
 
     fn dialect_limit(&self, name: &'static str, quota: Quota) -> Arc<DialectLimit> {
+        // The common case takes no write lock.
         if let Some(limit) = self.per_dialect.read().get(name) {
             return limit.clone();
         }
@@ -122,6 +126,7 @@ impl Limit {
     }
 }
 
+/// The error with the numbers that a client needs to retry. The wait is rounded up: a retry after it succeeds.
 fn refusal(quota: Quota, wait: Duration) -> Error {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     Error::new(

@@ -112,6 +112,7 @@ impl Record {
         if let Err(error) = &result {
             log(&entry, error);
         }
+        // Reads are recorded in the background: an entry that is lost is counted as a gap, not an error of the call.
         if !self.began {
             self.note(&entry);
             return result;

@@ -293,6 +293,7 @@ impl Dispatcher {
         encoded
     }
 
+    /// Replaces a result that is larger than the dialect sends.
     fn within_limit(&self, result: Vec<u8>) -> Encoded {
         match self.dialect.policy().response_bytes {
             Some(limit) if result.len() > limit => {
@@ -324,6 +325,7 @@ pub(crate) fn respond(id: Option<&Id>, encoded: Encoded) -> Response {
     }
 }
 
+/// As much of a name as goes into the audit.
 fn excerpt(name: &str) -> String {
     name.chars().take(NAME_EXCERPT).collect()
 }

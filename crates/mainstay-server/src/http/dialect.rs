@@ -33,6 +33,7 @@ pub(crate) struct DialectEndpoint {
     pub(crate) message_bytes: usize,
 }
 
+/// The handler of every dialect's route.
 pub(crate) async fn serve(State(endpoint): State<Arc<DialectEndpoint>>, request: Request) -> HttpResponse {
     let request_id = request_headers::request_id(request.headers());
     let mut response = endpoint.answer(request, request_id.clone()).await;
@@ -122,6 +123,7 @@ impl DialectEndpoint {
     }
 }
 
+/// The HTTP response, with the status and the headers the dialect wants.
 fn http_response(response: Response) -> HttpResponse {
     let Response { body, http, session } = response;
     let status = status_code(http.status);
@@ -178,6 +180,7 @@ impl EventStream {
     }
 }
 
+/// Whether the client can read an event stream; without it the output comes with the response.
 fn accepts_events(headers: &HeaderMap) -> bool {
     let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     accepted.any(|value| value.to_ascii_lowercase().contains("text/event-stream"))

@@ -9,6 +9,7 @@ use crate::error::{ErrorResponse, HttpError};
 use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Refusal};
 use crate::reason::reason;
 
+/// The contract's own codes, besides those of JSON-RPC.
 const SERVER_ERROR: i32 = -32000;
 const UNAUTHORIZED: i32 = -32001;
 const RATE_LIMITED: i32 = -32002;

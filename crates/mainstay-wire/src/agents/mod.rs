@@ -44,6 +44,7 @@ pub const POLICY: DialectPolicy = DialectPolicy {
     response_bytes: None,
 };
 
+/// The dialect; it has no state of its own.
 pub struct Agents;
 
 impl Dialect for Agents {
@@ -74,6 +75,7 @@ impl Dialect for Agents {
         list::tool(tool)
     }
 
+    /// A bare array, without pages.
     fn tool_list(&self, entries: Vec<Value>, _next: Option<String>) -> Value {
         Value::Array(entries)
     }
@@ -93,6 +95,7 @@ impl Dialect for Agents {
         Some(state.to_string())
     }
 
+    /// One of the four resources of the contract; their provider lists exactly those.
     fn known_resource(&self) -> Option<&'static str> {
         Some("db://schema/complete")
     }

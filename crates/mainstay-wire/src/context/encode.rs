@@ -40,6 +40,7 @@ pub(super) fn failed_call(error: &Error) -> Encoded {
     if rejected { Err(errors::of_code(CacheFailure::Internal)) } else { Ok(failure(code::of_error(error))) }
 }
 
+/// A failed call as a result: the frozen object and a newline as its text.
 fn failure(failure: CacheFailure) -> Vec<u8> {
     tool_result(&format!("{}\n", code::to_json(failure)), r#","isError":true"#)
 }

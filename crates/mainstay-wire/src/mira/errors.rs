@@ -29,6 +29,7 @@ const fn numbered(kind: Kind) -> (i32, &'static str) {
 /// Violations that mean that the params are not of the method's shape at all.
 const SHAPE: [&str; 4] = ["additionalProperties", "unevaluatedProperties", "required", "type"];
 
+/// Every error of this contract has data.
 fn response((code, message): (i32, &'static str), data: Value) -> ErrorResponse {
     ErrorResponse::new(code, message, Some(data))
 }
