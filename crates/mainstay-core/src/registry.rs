@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::caller::Caller;
+use crate::content::{Prompt, PromptInfo, ResourceInfo, ResourceProvider, ResourceTemplate};
 use crate::error::{Error, Result};
-use crate::prompt::{Prompt, PromptInfo};
-use crate::resource::{ResourceInfo, ResourceProvider, ResourceTemplate};
 use crate::tool::{AnyTool, Tool, ToolInfo, erase};
 
 /// Everything one family has. Its list is the one place where a tool is added.

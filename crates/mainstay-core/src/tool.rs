@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::call::Context;
 use crate::caller::Scope;
+use crate::content::Reply;
 use crate::error::{Error, Result};
-use crate::reply::Reply;
 use crate::schema::{self, Validator};
 
 /// What a tool does to the world. Scopes, consent, audit and retries all follow from it.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::body::Body;
+use super::body::Body;
 
 /// Content for the model, and a value for programs.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
-use crate::body::Body;
+use super::body::Body;
 use crate::call::Context;
 use crate::error::Result;
 

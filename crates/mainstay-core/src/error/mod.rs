@@ -1,10 +1,13 @@
 //! The one error type. It has a kind and a reason, never a number: error codes belong to the dialects.
 
+mod reason;
+
 use std::borrow::Cow;
 
 use crate::caller::Scope;
 use crate::question::OpenQuestions;
-use crate::reason::{CacheFailure, Reason};
+
+pub use reason::{CacheFailure, Problem, Reason};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

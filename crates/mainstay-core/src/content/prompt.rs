@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
+use super::reply::Block;
 use crate::call::Context;
 use crate::error::Result;
-use crate::reply::Block;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
