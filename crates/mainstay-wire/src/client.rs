@@ -28,7 +28,7 @@ pub struct Fault {
 
 impl Fault {
     /// Whether the server does not know the method at all. Some servers answer with "invalid request" then.
-    pub fn is_unspoken(&self) -> bool {
+    pub fn is_unknown_method(&self) -> bool {
         self.code == i64::from(METHOD_NOT_FOUND) || self.code == i64::from(INVALID_REQUEST)
     }
 }
@@ -42,11 +42,11 @@ impl fmt::Display for Fault {
 
 /// One message from a server.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
-    /// To the request with this id, if it has one that is not null.
-    Answer { id: Option<Value>, outcome: Result<Value, Fault> },
-    /// Something it tells, or asks, meanwhile.
-    Note { method: String, params: Value },
+pub enum ServerMessage {
+    /// The response to the request with this id. `None`: the server could not read the id.
+    Response { id: Option<Value>, outcome: Result<Value, Fault> },
+    /// A notification, or a request of the server: this client answers none.
+    Notification { method: String, params: Value },
 }
 
 #[derive(Deserialize)]
@@ -60,15 +60,15 @@ struct Envelope {
 }
 
 /// Parses one message; `None` if it is no JSON-RPC message.
-pub fn hear(text: &str) -> Option<Heard> {
+pub fn parse_message(text: &str) -> Option<ServerMessage> {
     let Envelope { id, method, params, result, error } = serde_json::from_str(text).ok()?;
     let outcome = match (method, result, error) {
-        (Some(method), _, _) => return Some(Heard::Note { method, params }),
+        (Some(method), _, _) => return Some(ServerMessage::Notification { method, params }),
         (None, _, Some(fault)) => Err(fault),
         (None, Some(result), None) => Ok(result),
         (None, None, None) => return None,
     };
-    Some(Heard::Answer { id, outcome })
+    Some(ServerMessage::Response { id, outcome })
 }
 
 #[cfg(test)]
@@ -77,19 +77,19 @@ mod tests {
 
     #[test]
     fn answers_and_notes_are_told_apart() {
-        let result = hear(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
-        assert_eq!(result, Some(Heard::Answer { id: Some(json!(1)), outcome: Ok(json!({"a": 1})) }));
-        let note = hear(r#"{"jsonrpc":"2.0","method":"exec/stream","params":{"seq":0}}"#);
-        assert_eq!(note, Some(Heard::Note { method: "exec/stream".into(), params: json!({"seq": 0}) }));
-        let Some(Heard::Answer { outcome: Err(fault), id: None }) =
-            hear(r#"{"jsonrpc":"2.0","id":null,"error":{"code":1001,"message":"Not found","data":{"detail":"x"}}}"#)
-        else {
+        let result = parse_message(r#"{"jsonrpc":"2.0","id":1,"result":{"a":1}}"#);
+        assert_eq!(result, Some(ServerMessage::Response { id: Some(json!(1)), outcome: Ok(json!({"a": 1})) }));
+        let note = parse_message(r#"{"jsonrpc":"2.0","method":"exec/stream","params":{"seq":0}}"#);
+        assert_eq!(note, Some(ServerMessage::Notification { method: "exec/stream".into(), params: json!({"seq": 0}) }));
+        let Some(ServerMessage::Response { outcome: Err(fault), id: None }) = parse_message(
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1001,"message":"Not found","data":{"detail":"x"}}}"#,
+        ) else {
             panic!("an error is an answer")
         };
         assert_eq!(fault.to_string(), r#"error 1001: Not found {"detail":"x"}"#);
-        assert!(!fault.is_unspoken());
+        assert!(!fault.is_unknown_method());
         for nothing in ["", "[]", "{}", "<html>"] {
-            assert_eq!(hear(nothing), None, "{nothing}");
+            assert_eq!(parse_message(nothing), None, "{nothing}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The engine from outside, on a store of its own, with a clock that stands still.
+//! The engine through its public API, on its own store, with a clock that does not move by itself.
 #![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
 
 mod consent;
+mod consent_waits;
 mod feed;
-mod house;
-mod patience;
-mod rules;
+mod policies;
+mod testing;

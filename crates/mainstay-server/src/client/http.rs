@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mainstay_wire::client::{self as rpc, Fault, Heard};
+use mainstay_wire::client::{self as rpc, Fault, ServerMessage};
 use mainstay_wire::sse;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use reqwest::redirect::Policy;
@@ -232,14 +232,14 @@ impl PendingResponse<'_> {
     /// Takes one message. Only the first response with the request's id counts, and an error without an id: a server
     /// that could not read the request does not know its id.
     fn receive(&mut self, message: &str) {
-        match rpc::hear(message) {
-            Some(Heard::Answer { id, outcome })
+        match rpc::parse_message(message) {
+            Some(ServerMessage::Response { id, outcome })
                 if self.outcome.is_none() && id.as_ref().map_or(outcome.is_err(), |id| *id == self.id) =>
             {
                 self.outcome = Some(outcome);
             }
-            Some(Heard::Note { method, params }) => (self.on_notification)(&method, &params),
-            Some(Heard::Answer { .. }) | None => {}
+            Some(ServerMessage::Notification { method, params }) => (self.on_notification)(&method, &params),
+            Some(ServerMessage::Response { .. }) | None => {}
         }
     }
 }

@@ -352,8 +352,8 @@ impl ServerHandler for Handler {
                 let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
                 let others = others.into_iter().collect();
                 let mut values = Vec::new();
-                for shelf in registry.providers() {
-                    values.extend(shelf.complete(&resource.uri, argument, typed, &others).await);
+                for provider in registry.providers() {
+                    values.extend(provider.complete(&resource.uri, argument, typed, &others).await);
                 }
                 values
             }

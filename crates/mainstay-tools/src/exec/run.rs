@@ -213,9 +213,9 @@ mod tests {
 
     /// Keeps what it is sent.
     #[derive(Clone, Default)]
-    struct Heard(Arc<Mutex<Vec<Note>>>);
+    struct RecordedNotes(Arc<Mutex<Vec<Note>>>);
 
-    impl Sink for Heard {
+    impl Sink for RecordedNotes {
         fn send(&self, note: Note) -> BoxFuture<'_, ()> {
             self.0.lock().unwrap().push(note);
             Box::pin(std::future::ready(()))
@@ -228,14 +228,14 @@ mod tests {
 
     #[tokio::test]
     async fn output_is_streamed_and_returned_as_a_whole() {
-        let heard = Heard::default();
+        let recorded = RecordedNotes::default();
         let mut call = Call::new(Arc::new(Caller::local(None)));
-        call.sink = Arc::new(heard.clone());
+        call.sink = Arc::new(recorded.clone());
         let context = Context::new(&mut call, Arc::new(SystemClock), Arc::new(|_| {}));
         let line = "echo eins; sleep 0.2; printf '\\303'; sleep 0.2; printf '\\274'; echo zwei >&2";
         let out = run_as(context, json!({"command": line, "shell": true, "stream": true})).await.unwrap();
         assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("eins\nü", "zwei\n"));
-        let notes = heard.0.lock().unwrap().clone();
+        let notes = recorded.0.lock().unwrap().clone();
         let chunk = |stream, text: &str| Note::Chunk { stream, text: text.to_owned() };
         let said =
             |wanted| notes.iter().filter(move |note| matches!(note, Note::Chunk { stream, .. } if *stream == wanted));

@@ -245,7 +245,7 @@ mod tests {
         let out = tree(&sample.tools(), &args(), Progress::default()).unwrap();
         std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o700)).unwrap();
         assert!(out.tree.ends_with("open/\n  y\n"), "{}", out.tree);
-        // Whoever may read everything is not expect_error.
+        // A process that may read everything (root) gets no error here.
         assert_eq!(out.unread.is_some(), !readable);
     }
 

@@ -1,4 +1,4 @@
-//! The order in which a call meets the rules, and who hears of it.
+//! The order of the policies, and who receives events about a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use mainstay_core::{Call, Caller, Change, DialectPolicy, Event, Kind, Quota, Rep
 use mainstay_engine::{AuditedQuery, EngineSettings, FeedUpdate};
 use serde_json::{Value, json};
 
-use crate::house::{House, local, with_token};
+use crate::testing::{Fixture, local, with_token};
 
-async fn limited(calls: u32) -> House {
+async fn limited(calls: u32) -> Fixture {
     let mut settings = EngineSettings::default();
     settings.rate.per_client = Some(Quota { calls, seconds: 3600 });
-    House::new().await.again(settings).await
+    Fixture::new().await.again(settings).await
 }
 
 fn kind<T>(result: Result<T>) -> Option<Kind> {
@@ -26,45 +26,45 @@ async fn a_call_of_a_wrong_shape_or_without_the_scope_counts_like_any_other() {
         (with_token("ann", "read"), json!({}), Kind::Denied),
         (with_token("ann", "read"), json!({"no_such": 1}), Kind::Denied),
     ] {
-        let house = limited(3).await;
+        let fixture = limited(3).await;
         for _ in 0..3 {
-            assert_eq!(kind(house.call(&caller, "test_drop", args.clone()).await), Some(refused));
+            assert_eq!(kind(fixture.call(&caller, "test_drop", args.clone()).await), Some(refused));
         }
-        assert_eq!(kind(house.call(&caller, "test_drop", args).await), Some(Kind::RateLimited));
-        assert_eq!(kind(house.call(&caller, "no_such", json!({})).await), Some(Kind::RateLimited));
+        assert_eq!(kind(fixture.call(&caller, "test_drop", args).await), Some(Kind::RateLimited));
+        assert_eq!(kind(fixture.call(&caller, "no_such", json!({})).await), Some(Kind::RateLimited));
     }
 }
 
 #[tokio::test]
 async fn an_inquiry_without_the_scope_counts_like_any_other() {
-    let house = limited(2).await;
+    let fixture = limited(2).await;
     let ask = async || {
         let query = AuditedQuery {
             scope: Some(mainstay_core::Scope::Read),
             ..AuditedQuery::new("tools/list", Arc::new(with_token("ann", "write")))
         };
-        kind(house.engine.audited_query(query, async { Ok(()) }).await)
+        kind(fixture.engine.audited_query(query, async { Ok(()) }).await)
     };
     assert_eq!([ask().await, ask().await], [Some(Kind::Denied); 2]);
     assert_eq!(ask().await, Some(Kind::RateLimited));
 }
 
 /// A call under the key k, as contract 001 has it.
-async fn keyed(house: &House, caller: &Caller, tool: &str, args: Value) -> Result<Reply> {
+async fn keyed(fixture: &Fixture, caller: &Caller, tool: &str, args: Value) -> Result<Reply> {
     let mut call = Call::new(Arc::new(caller.clone()));
     call.idempotency_key = Some("k".into());
     call.policy = DialectPolicy { first_result_wins: true, ..DialectPolicy::default() };
-    house.engine.call_tool(tool, args, call, &house.engine.lane()).await
+    fixture.engine.call_tool(tool, args, call, &fixture.engine.lane()).await
 }
 
 #[tokio::test]
 async fn where_the_first_result_wins_a_used_key_gives_it_whatever_it_is_used_for_now() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let (ann, reader) = (with_token("ann", "read write"), with_token("ann", "read"));
     // What only rehearses, or cannot be made, takes no key.
-    keyed(&house, &ann, "remove_item", json!({"dry_run": true})).await.unwrap();
-    assert_eq!(kind(keyed(&house, &ann, "test_drop", json!({"no_such": 1})).await), Some(Kind::Invalid));
-    let first = keyed(&house, &ann, "test_drop", json!({})).await.unwrap();
+    keyed(&fixture, &ann, "remove_item", json!({"dry_run": true})).await.unwrap();
+    assert_eq!(kind(keyed(&fixture, &ann, "test_drop", json!({"no_such": 1})).await), Some(Kind::Invalid));
+    let first = keyed(&fixture, &ann, "test_drop", json!({})).await.unwrap();
     for (tool, args) in [
         ("test_drop", json!({"no_such": 1})),
         ("test_drop", json!({"dry_run": true})),
@@ -72,32 +72,32 @@ async fn where_the_first_result_wins_a_used_key_gives_it_whatever_it_is_used_for
         ("remove_item", json!({})),
         ("test_look", json!({"fail": false})),
     ] {
-        assert_eq!(keyed(&house, &ann, tool, args.clone()).await.unwrap(), first, "{tool} {args}");
+        assert_eq!(keyed(&fixture, &ann, tool, args.clone()).await.unwrap(), first, "{tool} {args}");
     }
-    assert_eq!(kind(keyed(&house, &reader, "test_drop", json!({})).await), Some(Kind::Denied));
-    assert_ne!(keyed(&house, &with_token("bob", "read"), "test_look", json!({})).await.unwrap(), first);
+    assert_eq!(kind(keyed(&fixture, &reader, "test_drop", json!({})).await), Some(Kind::Denied));
+    assert_ne!(keyed(&fixture, &with_token("bob", "read"), "test_look", json!({})).await.unwrap(), first);
 }
 
 #[tokio::test]
 async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
-    let house = limited(8).await;
-    let engine = house.engine.clone();
+    let fixture = limited(8).await;
+    let engine = fixture.engine.clone();
     let telling = tokio::spawn(async move { engine.run_feed().await });
-    let mut listener = house.engine.listen(&local(), None).await.unwrap();
-    let key = async || keyed(&house, &local(), "test_drop", json!({})).await;
+    let mut listener = fixture.engine.listen(&local(), None).await.unwrap();
+    let key = async || keyed(&fixture, &local(), "test_drop", json!({})).await;
     key().await.unwrap();
     key().await.unwrap();
-    house.call(&local(), "test_drop", json!({"no_such": 1})).await.unwrap_err();
-    house.call(&local(), "no_such", json!({})).await.unwrap_err();
-    house.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
-    assert_eq!(kind(house.call(&local(), "test_look", json!({"fail": true})).await), Some(Kind::Unavailable));
+    fixture.call(&local(), "test_drop", json!({"no_such": 1})).await.unwrap_err();
+    fixture.call(&local(), "no_such", json!({})).await.unwrap_err();
+    fixture.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
+    assert_eq!(kind(fixture.call(&local(), "test_look", json!({"fail": true})).await), Some(Kind::Unavailable));
     let caller = Arc::new(local());
-    let seen = house.engine.read_tool(&caller, "test_look", json!({})).await.unwrap();
+    let seen = fixture.engine.read_tool(&caller, "test_look", json!({})).await.unwrap();
     assert_eq!(seen, Some(json!({"seen": true})));
-    house.call(&local(), "test_look", json!({})).await.unwrap();
-    house.call(&local(), "test_look", json!({})).await.unwrap();
-    assert_eq!(kind(house.call(&local(), "test_look", json!({})).await), Some(Kind::RateLimited));
-    house.engine.events().publish(Event::ResourceUpdated { uri: "file://last".into(), change: Change::Deleted });
+    fixture.call(&local(), "test_look", json!({})).await.unwrap();
+    fixture.call(&local(), "test_look", json!({})).await.unwrap();
+    assert_eq!(kind(fixture.call(&local(), "test_look", json!({})).await), Some(Kind::RateLimited));
+    fixture.engine.events().publish(Event::ResourceUpdated { uri: "file://last".into(), change: Change::Deleted });
     let mut told = Vec::new();
     while told.last().is_none_or(|(what, _)| what != "file://last") {
         let heard = tokio::time::timeout(Duration::from_secs(20), listener.next()).await.unwrap().unwrap();
@@ -121,14 +121,14 @@ async fn only_what_ran_is_told_and_a_consultation_is_not_a_call() {
 
 #[tokio::test]
 async fn what_is_consulted_only_reads_and_what_it_fails_for_is_passed_on() {
-    let house = House::new().await;
-    let rows = house.audit().await.len();
+    let fixture = Fixture::new().await;
+    let rows = fixture.audit().await.len();
     let ask =
-        async |caller: Caller, tool: &str, args: Value| house.engine.read_tool(&Arc::new(caller), tool, args).await;
+        async |caller: Caller, tool: &str, args: Value| fixture.engine.read_tool(&Arc::new(caller), tool, args).await;
     assert_eq!(kind(ask(local(), "test_look", json!({"fail": true})).await), Some(Kind::Unavailable));
     assert_eq!(kind(ask(local(), "test_look", json!({"no_such": 1})).await), Some(Kind::Invalid));
     assert_eq!(kind(ask(local(), "test_drop", json!({})).await), Some(Kind::Internal));
     assert_eq!(kind(ask(with_token("ann", "write"), "test_look", json!({})).await), Some(Kind::Denied));
     assert_eq!(ask(local(), "no_such", json!({})).await.unwrap(), None);
-    assert_eq!(house.audit().await.len(), rows, "the inquiry leaves the row");
+    assert_eq!(fixture.audit().await.len(), rows, "the inquiry leaves the row");
 }

@@ -12,7 +12,7 @@ use mainstay_engine::{Engine, EngineSettings};
 use mainstay_store::{AuditQuery, AuditRow, Store, StoreOptions};
 use serde_json::{Value, json};
 
-pub(crate) struct House {
+pub(crate) struct Fixture {
     pub(crate) engine: Engine,
     pub(crate) store: Store,
     pub(crate) clock: Arc<ManualClock>,
@@ -20,7 +20,7 @@ pub(crate) struct House {
     dir: Arc<tempfile::TempDir>,
 }
 
-impl House {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         let dir = Arc::new(tempfile::tempdir().unwrap());
         let clock = Arc::new(ManualClock::at_ms(1_800_000_000_000));

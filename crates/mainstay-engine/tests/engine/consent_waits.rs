@@ -1,4 +1,4 @@
-//! A call that waits for a person holds up nobody else, and nobody is asked more than they can read.
+//! A call that waits for consent blocks no other call, and the number of open questions is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use mainstay_core::{Answer, BoxFuture, Kind, Note, OpenQuestions, Result, Sink};
 use mainstay_engine::EngineSettings;
 use serde_json::json;
 
-use crate::house::{House, consent_id, local, with_token};
+use crate::testing::{Fixture, consent_id, local, with_token};
 
 /// A client that shows every question to somebody who never answers.
 #[derive(Default)]
@@ -28,38 +28,38 @@ impl Sink for Silent {
 
 #[tokio::test]
 async fn what_is_too_long_to_be_shown_whole_is_asked_of_nobody() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let noise = "./".repeat(2000);
-    let id = house.asked(&local(), json!({ "file": noise })).await;
-    let shown = house.engine.consent().find(&local(), &id).await.unwrap();
+    let id = fixture.asked(&local(), json!({ "file": noise })).await;
+    let shown = fixture.engine.consent().find(&local(), &id).await.unwrap();
     assert!(shown.arguments.contains(&noise), "{}", shown.arguments);
-    let refused = house.call(&local(), "test_wipe", json!({"file": "x".repeat(64 * 1024)})).await.unwrap_err();
+    let refused = fixture.call(&local(), "test_wipe", json!({"file": "x".repeat(64 * 1024)})).await.unwrap_err();
     assert_eq!(refused.kind, Kind::TooLarge, "{refused}");
-    assert_eq!(house.store.consents().pending(0, 10).await.unwrap().len(), 1);
+    assert_eq!(fixture.store.consents().pending(0, 10).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn a_call_waits_for_an_answer_no_longer_than_a_call_may_take() {
     let settings = EngineSettings { deadline_seconds: 1, ..EngineSettings::default() };
-    let house = House::new().await.again(settings).await;
+    let fixture = Fixture::new().await.again(settings).await;
     let silent = Arc::new(Silent::default());
-    let refused = house.call_with(&local(), &silent, json!({"file": "a"})).await.unwrap_err();
+    let refused = fixture.call_with(&local(), &silent, json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, silent.asked.load(Ordering::SeqCst)), (Kind::ConsentRequired, 1), "{refused}");
     let id = consent_id(refused);
-    house.engine.consent().decide(&local(), &id, true, None).await.unwrap();
-    assert!(house.call(&local(), "test_wipe", json!({"file": "a"})).await.is_ok());
+    fixture.engine.consent().decide(&local(), &id, true, None).await.unwrap();
+    assert!(fixture.call(&local(), "test_wipe", json!({"file": "a"})).await.is_ok());
 }
 
 #[tokio::test]
 async fn past_sixteen_of_one_principals_calls_that_wait_the_next_does_not() {
-    let house = Arc::new(House::new().await);
-    house.engine.consent().set_origin("http://127.0.0.1:8099".into());
+    let fixture = Arc::new(Fixture::new().await);
+    fixture.engine.consent().set_origin("http://127.0.0.1:8099".into());
     let silent = Arc::new(Silent::default());
     let wait = |who: &'static str, number: usize| {
-        let (house, silent) = (house.clone(), silent.clone());
+        let (fixture, silent) = (fixture.clone(), silent.clone());
         tokio::spawn(async move {
             let caller = with_token(who, "delete");
-            house.call_with(&caller, &silent, json!({ "file": number.to_string() })).await
+            fixture.call_with(&caller, &silent, json!({ "file": number.to_string() })).await
         })
     };
     let waiting: Vec<_> = (0..16).map(|number| wait("alice", number)).collect();
@@ -77,17 +77,17 @@ async fn past_sixteen_of_one_principals_calls_that_wait_the_next_does_not() {
 
 #[tokio::test]
 async fn past_fifty_requests_that_wait_no_further_one_is_taken() {
-    let house = House::new().await;
+    let fixture = Fixture::new().await;
     let alice = with_token("alice", "delete");
-    let first = house.asked(&alice, json!({"file": "0"})).await;
+    let first = fixture.asked(&alice, json!({"file": "0"})).await;
     for number in 1..50 {
-        house.asked(&alice, json!({ "file": number.to_string() })).await;
+        fixture.asked(&alice, json!({ "file": number.to_string() })).await;
     }
-    let refused = house.call(&alice, "test_wipe", json!({"file": "50"})).await.unwrap_err();
+    let refused = fixture.call(&alice, "test_wipe", json!({"file": "50"})).await.unwrap_err();
     assert_eq!(refused.kind, Kind::RateLimited, "{refused}");
     assert!(refused.public.contains("mainstay consent list"), "{refused}");
-    assert_eq!(house.asked(&alice, json!({"file": "0"})).await, first, "the same question is not another one");
-    house.asked(&with_token("bob", "delete"), json!({"file": "50"})).await;
-    house.engine.consent().decide(&local(), &first, false, None).await.unwrap();
-    house.asked(&alice, json!({"file": "50"})).await;
+    assert_eq!(fixture.asked(&alice, json!({"file": "0"})).await, first, "the same question is not another one");
+    fixture.asked(&with_token("bob", "delete"), json!({"file": "50"})).await;
+    fixture.engine.consent().decide(&local(), &first, false, None).await.unwrap();
+    fixture.asked(&alice, json!({"file": "50"})).await;
 }
