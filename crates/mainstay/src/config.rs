@@ -159,7 +159,7 @@ impl Config {
         }
     }
 
-    /// The URL of the store, with its password if it has one. For messages use [`Config::redacted`].
+    /// The URL of the store, with its password if it has one. For messages use `Config::redacted`.
     pub fn store_url(&self) -> anyhow::Result<String> {
         match &self.store {
             Some(url) => Ok(url.clone()),

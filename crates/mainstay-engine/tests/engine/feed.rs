@@ -139,7 +139,7 @@ async fn somebody_elses_calls_are_heard_by_an_admin_alone() {
     announce(&fixture.engine, 7);
     let counts = [2, 3, 3];
     for (listener, count) in listeners.iter_mut().zip(counts) {
-        let heard = hear(listener, count).await;
+        let heard = receive(listener, count).await;
         assert_eq!((heard.len(), numbers(&heard[count - 1..])), (count, vec![7]));
     }
 }
