@@ -136,7 +136,7 @@ def signed_in(browser, url, agent, person):
     with checks.check("a wrong token is told to be wrong"):
         page.page.fill("#token", "wrong")
         page.page.press("#token", "Enter")
-        page.page.get_by_text("is not good").wait_for()
+        page.page.get_by_text("is not valid").wait_for()
     with checks.check("a token signs in, and approves"):
         page.page.fill("#token", person.token(url, "consent"))
         text = page.click("Sign in with token")
