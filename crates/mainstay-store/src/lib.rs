@@ -16,14 +16,7 @@ mod writer;
 
 pub use audit::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};
 pub use error::{Result, StoreError};
-pub use operations::{
-    Activity, ActivityQuery, AgentCounts, AgentState, Agents, Approval, AuditLog, Binding, ChangeOutcome, ClaimOutcome,
-    Client, Collaboration, CollaborationQuery, Column, Component, ComponentQuery, Conflict, Consent, ConsentRequest,
-    ConsentState, Consents, Decision, DecisionOutcome, DetectedConflict, FEED_RETENTION_MS, Feed, FeedHead, FeedPage,
-    Idempotency, KeyClaim, KeyState, NewActivity, NewCollaboration, NewComponent, NewConsent, NewFeedPage, NewProposal,
-    NewRefreshToken, Nonces, OAuth, Proposal, RefreshToken, Registration, Rotation, Secrets, Session, Sessions,
-    SigningKey, SigningKeys, Vote,
-};
+pub use operations::*;
 pub use options::StoreOptions;
 pub use store::Store;
 pub use url::sqlite_file;

@@ -52,7 +52,7 @@ async fn apply(connection: &mut WriteConnection) -> Result<()> {
     db.script(engine.pick(SQLITE_TABLE, POSTGRES_TABLE)).await?;
     let mut newest = 0;
     let applied = "SELECT number, checksum FROM migration ORDER BY number";
-    for (number, checksum) in db.all(applied, &[], |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?))).await? {
+    for (number, checksum) in db.all::<(i64, Vec<u8>)>(applied, &[]).await? {
         let known = MIGRATIONS.iter().find(|migration| migration.number == number);
         check(number, known.map(|migration| migration.checksum(engine)), &checksum)?;
         newest = number;

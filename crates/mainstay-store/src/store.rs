@@ -87,7 +87,7 @@ impl Store {
     /// Whether the database answers and the writer is not failing.
     pub async fn ping(&self) -> Result<()> {
         self.database.writer.healthy()?;
-        self.database.readers.one("SELECT 1", &[], |_| Ok(())).await.map(drop)
+        self.database.readers.one::<i64>("SELECT CAST(1 AS BIGINT)", &[]).await.map(drop)
     }
 
     /// Deletes everything that has expired; resolves with the number of rows. Audit rows never expire.

@@ -3,7 +3,7 @@
 use super::index::Index;
 use super::page::{self, Hash, Tip};
 use super::rows::EncodedRows;
-use crate::sql::{Conn, Param, Row, params};
+use crate::sql::{Conn, Param, params};
 use crate::{Result, StoreError};
 
 /// The most rows in one page: a reader has a few pages in memory at a time.
@@ -40,17 +40,16 @@ pub(crate) async fn append(db: &mut Conn<'_>, mut tip: Tip, rows: &EncodedRows, 
 
 /// Whether this very row is on disk.
 pub(crate) async fn contains(db: &mut Conn<'_>, tip: Tip) -> Result<bool> {
-    let found = db.one(LAST_PAGE, &params![tip.seq], |row| Ok((row.get::<i64>(0)?, row.get::<String>(1)?))).await?;
-    let Some((first, page)) = found else { return Ok(false) };
+    let Some((first, page)) = db.one::<(i64, String)>(LAST_PAGE, &params![tip.seq]).await? else { return Ok(false) };
     let row = (first..).zip(page::rows(&page)).find(|(seq, _)| *seq == tip.seq).and_then(|(_, row)| row);
     Ok(row.is_some_and(|row| row.hash == mainstay_core::hex(&tip.hash)))
 }
 
-/// Reads the head from a row with its number and its hash, in this order.
-pub(crate) fn read_head(row: Option<&Row>) -> Result<Tip> {
-    let row = row.ok_or_else(|| StoreError::failed("the audit's head is missing from the database"))?;
-    match (row.get::<i64>(0)?, Hash::try_from(row.get::<Vec<u8>>(1)?.as_slice())) {
-        (seq, Ok(hash)) if (0..=i64::MAX / 2).contains(&seq) => Ok(Tip { seq, hash }),
+/// Checks the head, which was read as its number and its hash.
+pub(crate) fn check_head(head: Option<(i64, Vec<u8>)>) -> Result<Tip> {
+    let (seq, hash) = head.ok_or_else(|| StoreError::failed("the audit's head is missing from the database"))?;
+    match Hash::try_from(hash) {
+        Ok(hash) if (0..=i64::MAX / 2).contains(&seq) => Ok(Tip { seq, hash }),
         _ => Err(StoreError::failed("the audit's head in the database is damaged")),
     }
 }

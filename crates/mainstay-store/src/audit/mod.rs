@@ -18,7 +18,7 @@ mod rows;
 mod types;
 mod verify;
 
-pub(crate) use chain::{append, contains, read_head};
+pub(crate) use chain::{append, check_head, contains};
 pub(crate) use index::Index;
 pub(crate) use page::Tip;
 pub(crate) use query::query;

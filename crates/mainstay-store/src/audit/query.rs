@@ -52,7 +52,7 @@ impl Search<'_> {
         let sql = self.db.engine().pick(SQLITE_MARKED, POSTGRES_MARKED);
         let mut end = self.before;
         while self.found.len() < self.limit {
-            let marked = self.db.one(sql, &params![end, mark.to_bytes()], |row| row.get::<i64>(0)).await?;
+            let marked: Option<i64> = self.db.one(sql, &params![end, mark.to_bytes()]).await?;
             let Some(block) = marked.map(block_of) else { break };
             self.pages(block_start(block), end.min(block_start(block + 1))).await?;
             end = block_start(block);
@@ -63,8 +63,7 @@ impl Search<'_> {
     /// Reads the pages that begin in this range, newest first.
     async fn pages(&mut self, start: i64, mut end: i64) -> Result<()> {
         while self.found.len() < self.limit {
-            let pages =
-                self.db.all(PAGES, &params![start, end], |row| Ok((row.get(0)?, row.get::<String>(1)?))).await?;
+            let pages = self.db.all::<(i64, String)>(PAGES, &params![start, end]).await?;
             if pages.is_empty() {
                 break;
             }

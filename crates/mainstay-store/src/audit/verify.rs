@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::chain::read_head;
+use super::chain::check_head;
 use super::index::{Mark, block_of, block_start, marks};
 use super::page::{self, StoredRow, Tip};
 use crate::sql::{Conn, Readers, params};
@@ -19,8 +19,7 @@ const MARKS: &str =
 pub(crate) async fn verify(readers: &Readers) -> Result<AuditReport> {
     let mut connection = readers.snapshot().await?;
     let mut db = connection.conn();
-    let head = db.one("SELECT seq, hash FROM audit_head WHERE id = 1", &[], |row| read_head(Some(row))).await?;
-    let head = head.map_or_else(|| read_head(None), Ok)?;
+    let head = check_head(db.one("SELECT seq, hash FROM audit_head WHERE id = 1", &[]).await?)?;
     let mut check = Check { last: Tip::START, head, block: None, marked: HashMap::new() };
     let fault = check.run(&mut db).await?;
     let head = AuditHead { seq: head.seq, hash: mainstay_core::hex(&head.hash) };
@@ -41,7 +40,7 @@ impl Check {
     async fn run(&mut self, db: &mut Conn<'_>) -> Result<Option<AuditFault>> {
         let mut after = i64::MIN;
         loop {
-            let pages = db.all(PAGES, &params![after], |row| Ok((row.get(0)?, row.get::<String>(1)?))).await?;
+            let pages = db.all::<(i64, String)>(PAGES, &params![after]).await?;
             if pages.is_empty() {
                 return Ok(self.end());
             }
@@ -61,7 +60,7 @@ impl Check {
         self.block = Some(block);
         self.marked.clear();
         let range = params![block_start(block), block_start(block + 1)];
-        for (first, bytes) in db.all(MARKS, &range, |row| Ok((row.get(0)?, row.get::<Vec<u8>>(1)?))).await? {
+        for (first, bytes) in db.all::<(i64, Vec<u8>)>(MARKS, &range).await? {
             for mark in marks(&bytes) {
                 self.marked.entry(mark).or_insert(first);
             }

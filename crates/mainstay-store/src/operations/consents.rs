@@ -3,8 +3,11 @@
 //! A request is pending until it is decided or expires; an approval is used up by the call it was for. Every step is a
 //! conditional update, so that of two replicas that act at once one succeeds.
 
+use serde::Deserialize;
+
 use crate::database::Database;
-use crate::sql::{Row, params};
+use crate::sql::{Columns, FromColumns as _, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, StoreError};
 
 /// What an approval is good for: this caller, this tool, these arguments, under these rules. Nothing else.
@@ -29,27 +32,15 @@ pub struct NewConsent {
     pub expires_ms: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Stored under the names of the variants in snake case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ConsentState {
     Pending,
     Approved,
     Denied,
     /// Approved, and the one call it was for has been made.
     Used,
-}
-
-impl ConsentState {
-    const ALL: [Self; 4] = [Self::Pending, Self::Approved, Self::Denied, Self::Used];
-
-    /// As it is stored.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Used => "used",
-        }
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,12 +107,12 @@ pub enum Approval {
 /// Pending requests of one principal: more than a person can look through are no help.
 const MOST_PENDING: u32 = 50;
 
-/// The columns of a consent, in the order [`read_consent`] reads them.
+/// The columns of a consent, in the order in which they are read.
 macro_rules! select_consent {
     ($rest:literal) => {
         concat!(
-            "SELECT id, principal, target, args_digest, policy, summary, state, decided_by, created_ms, expires_ms, \
-             arguments, reason FROM consent ",
+            "SELECT id, principal, target, args_digest, policy, summary, arguments, state, decided_by, reason, \
+             created_ms, expires_ms FROM consent ",
             $rest
         )
     };
@@ -156,98 +147,91 @@ pub struct Consents<'s>(pub(crate) &'s Database);
 impl Consents<'_> {
     /// Stores a request, or returns the pending one with the same binding.
     pub async fn request(self, consent: NewConsent) -> Result<ConsentRequest> {
-        let transaction = self.0.writer.transaction(consent, |db, new| {
-            Box::pin(async move {
-                let Binding { principal, target, args_digest, policy } = &new.binding;
-                let like = params![principal, target, args_digest, policy, new.now_ms];
-                if let Some(pending) = db.one(PENDING_LIKE, &like, read_consent).await? {
-                    return Ok(Some(ConsentRequest::Pending(Box::new(pending))));
-                }
-                let pending = db.one(COUNT_PENDING, &params![principal, new.now_ms], |row| row.get::<i64>(0)).await?;
-                if pending >= Some(i64::from(MOST_PENDING)) {
-                    return Ok(Some(ConsentRequest::TooMany { limit: MOST_PENDING }));
-                }
-                let NewConsent { id, binding: _, summary, arguments, now_ms, expires_ms } = new;
-                let values =
-                    params![id, principal, target, args_digest, policy, summary, now_ms, expires_ms, arguments];
-                if db.execute(INSERT, &values).await? == 0 {
-                    return Ok(None);
-                }
-                let stored = db.one(FIND, &params![id], read_consent).await?;
-                Ok(stored.map(|stored| ConsentRequest::Pending(Box::new(stored))))
-            })
-        });
-        transaction.await?.ok_or_else(|| StoreError::failed("a consent request with this id exists already"))
+        let outcome = transaction!(self.0.writer, consent, |db, new| {
+            let Binding { principal, target, args_digest, policy } = &new.binding;
+            let like = params![principal, target, args_digest, policy, new.now_ms];
+            if let Some(pending) = db.one(PENDING_LIKE, &like).await? {
+                return Ok(Some(ConsentRequest::Pending(Box::new(pending))));
+            }
+            let pending: Option<i64> = db.one(COUNT_PENDING, &params![principal, new.now_ms]).await?;
+            if pending >= Some(i64::from(MOST_PENDING)) {
+                return Ok(Some(ConsentRequest::TooMany { limit: MOST_PENDING }));
+            }
+            let NewConsent { id, binding: _, summary, arguments, now_ms, expires_ms } = new;
+            let values = params![id, principal, target, args_digest, policy, summary, now_ms, expires_ms, arguments];
+            if db.execute(INSERT, &values).await? == 0 {
+                return Ok(None);
+            }
+            let stored = db.one(FIND, &params![id]).await?;
+            Ok(stored.map(|stored| ConsentRequest::Pending(Box::new(stored))))
+        })?;
+        outcome.ok_or_else(|| StoreError::failed("a consent request with this id exists already"))
     }
 
     /// Also one that has expired, until it is swept.
     pub async fn find(self, id: &str) -> Result<Option<Consent>> {
-        self.0.readers.one(FIND, &params![id], read_consent).await
+        self.0.readers.one(FIND, &params![id]).await
     }
 
     /// Those that wait for a decision, oldest first.
     pub async fn pending(self, now_ms: i64, limit: u32) -> Result<Vec<Consent>> {
-        self.0.readers.all(PENDING, &params![now_ms, limit], read_consent).await
+        self.0.readers.all(PENDING, &params![now_ms, limit]).await
     }
 
     /// Records a decision, if the request is still pending and has not expired.
     pub async fn decide(self, decision: Decision) -> Result<DecisionOutcome> {
-        let transaction = self.0.writer.transaction(decision, |db, decision| {
-            Box::pin(async move {
-                let Decision { id, by, approve, reason, now_ms } = decision;
-                let state = if *approve { ConsentState::Approved } else { ConsentState::Denied };
-                let reason = reason.as_deref().unwrap_or_default();
-                if db.execute(DECIDE, &params![id, state.as_str(), by, reason, now_ms]).await? > 0 {
-                    return Ok(DecisionOutcome::Recorded);
+        transaction!(self.0.writer, decision, |db, decision| {
+            let Decision { id, by, approve, reason, now_ms } = decision;
+            let state = if *approve { "approved" } else { "denied" };
+            let reason = reason.as_deref().unwrap_or_default();
+            if db.execute(DECIDE, &params![id, state, by, reason, now_ms]).await? > 0 {
+                return Ok(DecisionOutcome::Recorded);
+            }
+            Ok(match db.one::<Consent>(FIND, &params![id]).await?.map(|consent| consent.state) {
+                None => DecisionOutcome::NotFound,
+                Some(ConsentState::Pending) => DecisionOutcome::Expired,
+                Some(state @ (ConsentState::Approved | ConsentState::Denied | ConsentState::Used)) => {
+                    DecisionOutcome::AlreadyDecided(state)
                 }
-                Ok(match db.one(FIND, &params![id], read_consent).await?.map(|consent| consent.state) {
-                    None => DecisionOutcome::NotFound,
-                    Some(ConsentState::Pending) => DecisionOutcome::Expired,
-                    Some(state @ (ConsentState::Approved | ConsentState::Denied | ConsentState::Used)) => {
-                        DecisionOutcome::AlreadyDecided(state)
-                    }
-                })
             })
-        });
-        transaction.await
+        })
     }
 
     /// Uses up an approval with exactly this binding, in one step: of two calls at once, one gets it.
     pub async fn use_approval(self, binding: Binding, now_ms: i64) -> Result<Approval> {
-        let transaction = self.0.writer.transaction((binding, now_ms), |db, (binding, now_ms)| {
-            Box::pin(async move {
-                let Binding { principal, target, args_digest, policy } = binding;
-                let values = params![principal, target, args_digest, policy, now_ms];
-                if let Some(id) = db.one(USE_APPROVAL, &values, |row| row.get(0)).await? {
-                    return Ok(Approval::Approved { id });
-                }
-                let Some(consent) = db.one(PENDING_OR_DENIED, &values, read_consent).await? else {
-                    return Ok(Approval::None);
-                };
-                let Consent { id, state, expires_ms, .. } = consent;
-                Ok(match state {
-                    ConsentState::Pending => Approval::Pending { id, expires_ms },
-                    ConsentState::Denied => Approval::Denied { id },
-                    ConsentState::Approved | ConsentState::Used => Approval::None,
-                })
+        transaction!(self.0.writer, (binding, now_ms), |db, (binding, now_ms)| {
+            let Binding { principal, target, args_digest, policy } = binding;
+            let values = params![principal, target, args_digest, policy, now_ms];
+            if let Some(id) = db.one(USE_APPROVAL, &values).await? {
+                return Ok(Approval::Approved { id });
+            }
+            let Some(consent) = db.one(PENDING_OR_DENIED, &values).await? else {
+                return Ok(Approval::None);
+            };
+            let Consent { id, state, expires_ms, .. } = consent;
+            Ok(match state {
+                ConsentState::Pending => Approval::Pending { id, expires_ms },
+                ConsentState::Denied => Approval::Denied { id },
+                ConsentState::Approved | ConsentState::Used => Approval::None,
             })
-        });
-        transaction.await
+        })
     }
 }
 
-fn read_consent(row: &Row) -> Result<Consent> {
-    let state: String = row.get(6)?;
-    let known = ConsentState::ALL.into_iter().find(|known| known.as_str() == state);
-    Ok(Consent {
-        id: row.get(0)?,
-        binding: Binding { principal: row.get(1)?, target: row.get(2)?, args_digest: row.get(3)?, policy: row.get(4)? },
-        summary: row.get(5)?,
-        state: known.ok_or_else(|| StoreError::failed(format!("a consent has the unknown state {state:?}")))?,
-        decided_by: row.get(7)?,
-        created_ms: row.get(8)?,
-        expires_ms: row.get(9)?,
-        arguments: row.get(10)?,
-        reason: row.get(11)?,
-    })
+from_columns!(Binding { principal, target, args_digest, policy });
+from_columns!(Consent {
+    id,
+    binding,
+    summary,
+    arguments,
+    state: read_state,
+    decided_by,
+    reason,
+    created_ms,
+    expires_ms
+});
+
+fn read_state(columns: &mut Columns<'_>) -> Result<ConsentState> {
+    let state = serde_json::Value::String(String::read(columns)?);
+    serde_json::from_value(state).map_err(|error| StoreError::failed(format!("a consent has no known state: {error}")))
 }

@@ -1,8 +1,8 @@
 //! Recent events, numbered in one order for all replicas, so that a client that reconnects can read what it missed.
 
 use crate::database::Database;
-use crate::sql::{Conn, Row, params};
-use crate::writer::Writer;
+use crate::sql::{Conn, from_columns, params};
+use crate::writer::{Writer, transaction};
 use crate::{Result, StoreError};
 
 /// How long an event is kept, and how long recording goes on after the last listener has gone.
@@ -52,71 +52,62 @@ pub struct Feed<'s>(pub(crate) &'s Database);
 
 impl Feed<'_> {
     pub async fn head(self) -> Result<FeedHead> {
-        self.0.readers.one(HEAD, &[], read_head).await?.ok_or_else(no_head)
+        self.0.readers.one(HEAD, &[]).await?.ok_or_else(no_head)
     }
 
     /// Records that a client listens. If none has for as long as events are kept, nothing was recorded meanwhile: that
     /// is a gap, and the floor rises.
     pub async fn listen(self, now_ms: i64) -> Result<FeedHead> {
-        let transaction = self.0.writer.transaction(now_ms, |db, now_ms| {
-            Box::pin(async move {
-                let mut head = load_head(db).await?;
-                if head.listened_ms.saturating_add(FEED_RETENTION_MS) <= *now_ms {
-                    // The number that is left out stands for the events that were not recorded.
-                    head.seq += 1;
-                    head.floor = head.seq;
-                }
-                head.listened_ms = head.listened_ms.max(*now_ms);
-                write_head(db, head).await?;
-                Ok(head)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, now_ms, |db, now_ms| {
+            let mut head = load_head(db).await?;
+            if head.listened_ms.saturating_add(FEED_RETENTION_MS) <= *now_ms {
+                // The number that is left out stands for the events that were not recorded.
+                head.seq += 1;
+                head.floor = head.seq;
+            }
+            head.listened_ms = head.listened_ms.max(*now_ms);
+            write_head(db, head).await?;
+            Ok(head)
+        })
     }
 
     /// Numbers the events and stores them; resolves with the last number.
     pub async fn append(self, page: NewFeedPage) -> Result<i64> {
-        let transaction = self.0.writer.transaction(page, |db, page| {
-            Box::pin(async move {
-                let mut head = load_head(db).await?;
-                let first = head.seq + 1;
-                head.seq += i64::from(page.count);
-                db.execute(APPEND, &params![first, head.seq, page.now_ms, page.events]).await?;
-                if head.seq - head.floor > MOST_EVENTS + SLACK {
-                    head.floor = head.seq - MOST_EVENTS;
-                    db.execute(DELETE, &params![head.floor]).await?;
-                }
-                write_head(db, head).await?;
-                Ok(head.seq)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, page, |db, page| {
+            let mut head = load_head(db).await?;
+            let first = head.seq + 1;
+            head.seq += i64::from(page.count);
+            db.execute(APPEND, &params![first, head.seq, page.now_ms, page.events]).await?;
+            if head.seq - head.floor > MOST_EVENTS + SLACK {
+                head.floor = head.seq - MOST_EVENTS;
+                db.execute(DELETE, &params![head.floor]).await?;
+            }
+            write_head(db, head).await?;
+            Ok(head.seq)
+        })
     }
 
     /// Pages with an event after this number, oldest first.
     pub async fn after(self, seq: i64, limit: u32) -> Result<Vec<FeedPage>> {
-        self.0.readers.all(AFTER, &params![seq, limit], read_page).await
+        self.0.readers.all(AFTER, &params![seq, limit]).await
     }
 }
 
 /// Deletes expired events and raises the floor over them.
 pub(super) async fn sweep(writer: &Writer, now_ms: i64) -> Result<u64> {
-    let transaction = writer.transaction(now_ms.saturating_sub(FEED_RETENTION_MS), |db, until_ms| {
-        Box::pin(async move {
-            let last = db.one(LAST_EXPIRED, &params![until_ms], |row| row.get(0)).await?.unwrap_or(0);
-            if last == 0 {
-                return Ok(0);
-            }
-            let head = load_head(db).await?;
-            write_head(db, FeedHead { floor: head.floor.max(last), ..head }).await?;
-            db.execute(DELETE, &params![last]).await
-        })
-    });
-    transaction.await
+    transaction!(writer, now_ms.saturating_sub(FEED_RETENTION_MS), |db, until_ms| {
+        let last = db.one(LAST_EXPIRED, &params![until_ms]).await?.unwrap_or(0);
+        if last == 0 {
+            return Ok(0);
+        }
+        let head = load_head(db).await?;
+        write_head(db, FeedHead { floor: head.floor.max(last), ..head }).await?;
+        db.execute(DELETE, &params![last]).await
+    })
 }
 
 async fn load_head(db: &mut Conn<'_>) -> Result<FeedHead> {
-    db.one(HEAD, &[], read_head).await?.ok_or_else(no_head)
+    db.one(HEAD, &[]).await?.ok_or_else(no_head)
 }
 
 async fn write_head(db: &mut Conn<'_>, head: FeedHead) -> Result<()> {
@@ -127,10 +118,5 @@ fn no_head() -> StoreError {
     StoreError::failed("the feed's head is missing from the database")
 }
 
-fn read_head(row: &Row) -> Result<FeedHead> {
-    Ok(FeedHead { seq: row.get(0)?, floor: row.get(1)?, listened_ms: row.get(2)? })
-}
-
-fn read_page(row: &Row) -> Result<FeedPage> {
-    Ok(FeedPage { first: row.get(0)?, last: row.get(1)?, events: row.get(2)? })
-}
+from_columns!(FeedHead { seq, floor, listened_ms });
+from_columns!(FeedPage { first, last, events });

@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::sql::params;
+use crate::writer::transaction;
 use crate::{Result, StoreError};
 
 /// A key that a call wants for itself.
@@ -57,31 +58,26 @@ pub struct Idempotency<'s>(pub(crate) &'s Database);
 impl Idempotency<'_> {
     /// Claims the key, or tells who holds it. An expired key counts as free.
     pub async fn claim(self, claim: KeyClaim) -> Result<ClaimOutcome> {
-        let transaction = self.0.writer.transaction(claim, |db, claim| {
-            Box::pin(async move {
-                let KeyClaim { principal, key, target, args_digest, now_ms, expires_ms } = claim;
-                let values = params![principal, key, target, args_digest, now_ms, expires_ms];
-                if db.execute(CLAIM, &values).await? > 0 {
-                    return Ok(Some(ClaimOutcome::Claimed));
-                }
-                db.one(HOLDER, &params![principal, key], |row| {
-                    let (since_ms, target, args_digest) = (row.get(1)?, row.get(2)?, row.get(3)?);
-                    Ok(match row.get(0)? {
-                        Some(outcome) => ClaimOutcome::Finished { outcome, target, args_digest },
-                        None => ClaimOutcome::Running { since_ms, target, args_digest },
-                    })
-                })
-                .await
-            })
-        });
-        transaction.await?.ok_or_else(|| StoreError::failed("an idempotency key is neither free nor held"))
+        let outcome = transaction!(self.0.writer, claim, |db, claim| {
+            let KeyClaim { principal, key, target, args_digest, now_ms, expires_ms } = claim;
+            let values = params![principal, key, target, args_digest, now_ms, expires_ms];
+            if db.execute(CLAIM, &values).await? > 0 {
+                return Ok(Some(ClaimOutcome::Claimed));
+            }
+            let holder = db.one(HOLDER, &params![principal, key]).await?;
+            Ok(holder.map(|(outcome, since_ms, target, args_digest)| match outcome {
+                Some(outcome) => ClaimOutcome::Finished { outcome, target, args_digest },
+                None => ClaimOutcome::Running { since_ms, target, args_digest },
+            }))
+        })?;
+        outcome.ok_or_else(|| StoreError::failed("an idempotency key is neither free nor held"))
     }
 
     /// The state of a key that is held; it stays as it is.
     pub async fn find(self, principal: &str, key: &str, now_ms: i64) -> Result<Option<KeyState>> {
         let state =
             |outcome: Option<String>| outcome.map_or(KeyState::Running, |outcome| KeyState::Finished { outcome });
-        self.0.readers.one(FIND, &params![principal, key, now_ms], |row| row.get(0).map(state)).await
+        Ok(self.0.readers.one(FIND, &params![principal, key, now_ms]).await?.map(state))
     }
 
     /// Stores the outcome of the call. Resolves once it is on disk.

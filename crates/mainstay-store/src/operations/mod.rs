@@ -1,8 +1,8 @@
 //! The storage operations, a file for each topic, written once for both engines.
 //!
 //! An operation is one method with its SQL, and a test in `tests/store`, which runs it on SQLite and on PostgreSQL.
-//! One that changes something hands its statements to [`Writer::transaction`](crate::writer::Writer::transaction) or,
-//! if it is a single statement, to [`Writer::change`](crate::writer::Writer::change). Something expires at its
+//! One that changes something runs its statements in a [`transaction!`](crate::writer::transaction) or, if it is a single
+//! statement, hands it to [`Writer::change`](crate::writer::Writer::change). Something expires at its
 //! `expires_ms`, not after it.
 
 mod agents;

@@ -5,7 +5,8 @@
 //! stolen, and revokes its family.
 
 use crate::database::Database;
-use crate::sql::{Conn, Row, params};
+use crate::sql::{Conn, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +65,9 @@ const REFRESH: &str = "SELECT family, client, subject, scopes, expires_ms, spent
      WHERE hash = $1 AND client = $2";
 const INSERT_SUCCESSOR: &str = "INSERT INTO oauth_refresh (hash, family, client, subject, scopes, created_ms, expires_ms) \
      SELECT $2, family, client, subject, scopes, $3, $4 FROM oauth_refresh WHERE hash = $1 ON CONFLICT DO NOTHING";
+/// What [`REFRESH`] reads: the token, and whether it is spent or revoked.
+type StoredToken = (RefreshToken, bool, bool);
+
 const REVOKE_ACCESS: &str = "INSERT INTO oauth_revoked (jti, expires_ms) VALUES ($1, $2) \
      ON CONFLICT (jti) DO UPDATE SET expires_ms = excluded.expires_ms \
      WHERE oauth_revoked.expires_ms < excluded.expires_ms";
@@ -84,12 +88,12 @@ impl OAuth<'_> {
     }
 
     pub async fn client(self, id: &str) -> Result<Option<Client>> {
-        self.0.readers.one(CLIENT, &params![id], read_client).await
+        self.0.readers.one(CLIENT, &params![id]).await
     }
 
     /// All of them, oldest first.
     pub async fn clients(self) -> Result<Vec<Client>> {
-        let mut clients = self.0.readers.all(CLIENTS, &[], read_client).await?;
+        let mut clients: Vec<Client> = self.0.readers.all(CLIENTS, &[]).await?;
         // Not in SQL, where each engine has its own order of texts.
         clients.sort_by(|a, b| (a.created_ms, &a.id).cmp(&(b.created_ms, &b.id)));
         Ok(clients)
@@ -97,18 +101,16 @@ impl OAuth<'_> {
 
     /// Disables the client and revokes its refresh tokens; false if there is no such client.
     pub async fn disable_client(self, id: &str) -> Result<bool> {
-        let transaction = self.0.writer.transaction(id.to_owned(), |db, id| {
-            Box::pin(async move {
-                db.execute("UPDATE oauth_refresh SET revoked = 1 WHERE client = $1", &params![id]).await?;
-                Ok(db.execute("UPDATE oauth_client SET disabled = 1 WHERE id = $1", &params![id]).await? > 0)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, id.to_owned(), |db, id| {
+            db.execute("UPDATE oauth_refresh SET revoked = 1 WHERE client = $1", &params![id]).await?;
+            Ok(db.execute("UPDATE oauth_client SET disabled = 1 WHERE id = $1", &params![id]).await? > 0)
+        })
     }
 
     /// A refresh token of this client, whether or not it is still valid.
     pub async fn refresh(self, hash: &str, client: &str) -> Result<Option<RefreshToken>> {
-        self.0.readers.one(REFRESH, &params![hash, client], read_refresh_token).await
+        let found: Option<StoredToken> = self.0.readers.one(REFRESH, &params![hash, client]).await?;
+        Ok(found.map(|(token, ..)| token))
     }
 
     /// Fails if the client has been disabled meanwhile, or the hash is in use.
@@ -131,43 +133,35 @@ impl OAuth<'_> {
         expires_ms: i64,
     ) -> Result<Rotation> {
         let hashes = [old_hash, client, successor_hash].map(str::to_owned);
-        let transaction =
-            self.0.writer.transaction((hashes, now_ms, expires_ms), |db, (hashes, now_ms, expires_ms)| {
-                Box::pin(async move {
-                    let [old_hash, client, successor_hash] = hashes;
-                    let found = db
-                        .one(REFRESH, &params![old_hash, client], |row| {
-                            Ok((read_refresh_token(row)?, row.flag(5)?, row.flag(6)?))
-                        })
-                        .await?;
-                    let Some((old, spent, revoked)) = found else { return Ok(Some(Rotation::Unknown)) };
-                    // Before anything else: a second use of even an expired token shows that somebody has a copy.
-                    if spent {
-                        revoke_family(db, &old.family, *expires_ms).await?;
-                        return Ok(Some(Rotation::Reused { family: old.family }));
-                    }
-                    if revoked || old.expires_ms <= *now_ms {
-                        return Ok(Some(Rotation::Unknown));
-                    }
-                    let values = params![old_hash, successor_hash, now_ms, expires_ms];
-                    if db.execute(INSERT_SUCCESSOR, &values).await? == 0 {
-                        return Ok(None);
-                    }
-                    db.execute("UPDATE oauth_refresh SET spent = 1 WHERE hash = $1", &params![old_hash]).await?;
-                    Ok(Some(Rotation::Rotated(old)))
-                })
-            });
-        let rotation = transaction.await?;
+        let rotation =
+            transaction!(self.0.writer, (hashes, now_ms, expires_ms), |db, (hashes, now_ms, expires_ms)| {
+                let [old_hash, client, successor_hash] = hashes;
+                let found: Option<StoredToken> = db.one(REFRESH, &params![old_hash, client]).await?;
+                let Some((old, spent, revoked)) = found else { return Ok(Some(Rotation::Unknown)) };
+                // Before anything else: a second use of even an expired token shows that somebody has a copy.
+                if spent {
+                    revoke_family(db, &old.family, *expires_ms).await?;
+                    return Ok(Some(Rotation::Reused { family: old.family }));
+                }
+                if revoked || old.expires_ms <= *now_ms {
+                    return Ok(Some(Rotation::Unknown));
+                }
+                let values = params![old_hash, successor_hash, now_ms, expires_ms];
+                if db.execute(INSERT_SUCCESSOR, &values).await? == 0 {
+                    return Ok(None);
+                }
+                db.execute("UPDATE oauth_refresh SET spent = 1 WHERE hash = $1", &params![old_hash]).await?;
+                Ok(Some(Rotation::Rotated(old)))
+            })?;
         rotation.ok_or_else(|| StoreError::failed("a refresh token with the successor's hash exists already"))
     }
 
     /// Revokes the refresh tokens of a family and, in the same transaction, the family's id among the access tokens,
     /// which is remembered until `until_ms`.
     pub async fn revoke_family(self, family: &str, until_ms: i64) -> Result<()> {
-        let transaction = self.0.writer.transaction((family.to_owned(), until_ms), |db, (family, until_ms)| {
-            Box::pin(revoke_family(db, family, *until_ms))
-        });
-        transaction.await
+        transaction!(self.0.writer, (family.to_owned(), until_ms), |db, (family, until_ms)| {
+            revoke_family(db, family, *until_ms).await
+        })
     }
 
     /// Remembers a revoked access token until it would have expired.
@@ -178,7 +172,7 @@ impl OAuth<'_> {
     /// Whether this access token, or a family by its id, has been revoked.
     pub async fn is_access_revoked(self, jti: &str) -> Result<bool> {
         let sql = "SELECT expires_ms FROM oauth_revoked WHERE jti = $1";
-        Ok(self.0.readers.one(sql, &params![jti], |_| Ok(())).await?.is_some())
+        Ok(self.0.readers.one::<i64>(sql, &params![jti]).await?.is_some())
     }
 }
 
@@ -187,23 +181,5 @@ async fn revoke_family(db: &mut Conn<'_>, family: &str, until_ms: i64) -> Result
     db.execute(REVOKE_ACCESS, &params![family, until_ms]).await.map(drop)
 }
 
-fn read_client(row: &Row) -> Result<Client> {
-    Ok(Client {
-        id: row.get(0)?,
-        name: row.get(1)?,
-        secret_hash: row.get(2)?,
-        scopes: row.get(3)?,
-        created_ms: row.get(4)?,
-        disabled: row.flag(5)?,
-    })
-}
-
-fn read_refresh_token(row: &Row) -> Result<RefreshToken> {
-    Ok(RefreshToken {
-        family: row.get(0)?,
-        client: row.get(1)?,
-        subject: row.get(2)?,
-        scopes: row.get(3)?,
-        expires_ms: row.get(4)?,
-    })
-}
+from_columns!(Client { id, name, secret_hash, scopes, created_ms, disabled });
+from_columns!(RefreshToken { family, client, subject, scopes, expires_ms });

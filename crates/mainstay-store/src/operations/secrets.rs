@@ -2,6 +2,7 @@
 
 use crate::database::Database;
 use crate::sql::params;
+use crate::writer::transaction;
 use crate::{Result, StoreError};
 
 /// Secrets that all replicas have to share, such as the key that signs request states.
@@ -11,13 +12,11 @@ pub struct Secrets<'s>(pub(crate) &'s Database);
 impl Secrets<'_> {
     /// The secret of this name. The first caller on any replica sets it to `candidate`; it never changes after that.
     pub async fn secret(self, name: &str, candidate: Vec<u8>) -> Result<Vec<u8>> {
-        let transaction = self.0.writer.transaction((name.to_owned(), candidate), |db, (name, candidate)| {
-            Box::pin(async move {
-                let insert = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
-                db.execute(insert, &params![name, candidate]).await?;
-                db.one("SELECT value FROM secret WHERE name = $1", &params![name], |row| row.get(0)).await
-            })
-        });
-        transaction.await?.ok_or_else(|| StoreError::failed("a secret that was written cannot be read"))
+        let outcome = transaction!(self.0.writer, (name.to_owned(), candidate), |db, (name, candidate)| {
+            let insert = "INSERT INTO secret (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            db.execute(insert, &params![name, candidate]).await?;
+            db.one("SELECT value FROM secret WHERE name = $1", &params![name]).await
+        })?;
+        outcome.ok_or_else(|| StoreError::failed("a secret that was written cannot be read"))
     }
 }

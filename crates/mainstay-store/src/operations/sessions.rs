@@ -1,7 +1,7 @@
 //! Sessions of the older protocol versions: stored, so that any replica can answer.
 
 use crate::database::Database;
-use crate::sql::{Row, Select, params};
+use crate::sql::{Select, from_columns, params};
 use crate::{Result, StoreError};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Sessions<'_> {
     pub async fn find(self, id: &str, now_ms: i64) -> Result<Option<Session>> {
         let sql = "SELECT id, principal, dialect, state, created_ms, expires_ms FROM session \
              WHERE id = $1 AND expires_ms > $2";
-        self.0.readers.one(sql, &params![id, now_ms], read_session).await
+        self.0.readers.one(sql, &params![id, now_ms]).await
     }
 
     /// Sets when the session expires; false if there is no such session.
@@ -54,18 +54,9 @@ impl Sessions<'_> {
     pub async fn count(self, principal: Option<&str>, now_ms: i64) -> Result<u64> {
         let sql = "SELECT COUNT(*) FROM session WHERE expires_ms > $1";
         let select = Select::new(sql, params![now_ms]).filter("principal", principal);
-        let counted = select.all(&self.0.readers, |row| row.get::<i64>(0)).await?;
+        let counted: Vec<i64> = select.all(&self.0.readers).await?;
         Ok(counted.into_iter().sum::<i64>().unsigned_abs())
     }
 }
 
-fn read_session(row: &Row) -> Result<Session> {
-    Ok(Session {
-        id: row.get(0)?,
-        principal: row.get(1)?,
-        dialect: row.get(2)?,
-        state: row.get(3)?,
-        created_ms: row.get(4)?,
-        expires_ms: row.get(5)?,
-    })
-}
+from_columns!(Session { id, principal, dialect, state, created_ms, expires_ms });

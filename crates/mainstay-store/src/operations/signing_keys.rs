@@ -3,7 +3,8 @@
 use std::fmt;
 
 use crate::database::Database;
-use crate::sql::{Row, params};
+use crate::sql::{from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, StoreError};
 
 #[derive(Clone, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct SigningKeys<'s>(pub(crate) &'s Database);
 impl SigningKeys<'_> {
     /// The keys whose signatures are valid, the one in use first.
     pub async fn valid(self, now_ms: i64) -> Result<Vec<SigningKey>> {
-        let mut keys = self.0.readers.all(VALID, &params![now_ms], read_signing_key).await?;
+        let mut keys: Vec<SigningKey> = self.0.readers.all(VALID, &params![now_ms]).await?;
         keys.sort_by_key(|key| (key.expires_ms.is_some(), std::cmp::Reverse(key.expires_ms)));
         Ok(keys)
     }
@@ -59,22 +60,17 @@ impl SigningKeys<'_> {
     }
 
     async fn insert(self, key: SigningKey, retire_others_at: Option<i64>) -> Result<bool> {
-        let transaction = self.0.writer.transaction((key, retire_others_at), |db, (key, retire_others_at)| {
-            Box::pin(async move {
-                let known = db.one("SELECT id FROM signing_key WHERE id = $1", &params![key.id], |_| Ok(())).await?;
-                if known.is_some() {
-                    return Ok(false);
-                }
-                if let Some(until_ms) = retire_others_at {
-                    db.execute(RETIRE, &params![until_ms]).await?;
-                }
-                Ok(db.execute(START, &params![key.id, key.pkcs8, key.created_ms]).await? > 0)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, (key, retire_others_at), |db, (key, retire_others_at)| {
+            let known = db.one::<String>("SELECT id FROM signing_key WHERE id = $1", &params![key.id]).await?;
+            if known.is_some() {
+                return Ok(false);
+            }
+            if let Some(until_ms) = retire_others_at {
+                db.execute(RETIRE, &params![until_ms]).await?;
+            }
+            Ok(db.execute(START, &params![key.id, key.pkcs8, key.created_ms]).await? > 0)
+        })
     }
 }
 
-fn read_signing_key(row: &Row) -> Result<SigningKey> {
-    Ok(SigningKey { id: row.get(0)?, pkcs8: row.get(1)?, created_ms: row.get(2)?, expires_ms: row.get(3)? })
-}
+from_columns!(SigningKey { id, pkcs8, created_ms, expires_ms });

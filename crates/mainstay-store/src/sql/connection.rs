@@ -6,7 +6,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, PgConnection, SqlSafeStr, SqliteConnection};
 
-use super::value::{Param, Row, bind};
+use super::value::{FromColumns, Param, Row, bind};
 use super::{driver, postgres, sqlite};
 use crate::url::Location;
 use crate::{Result, StoreOptions};
@@ -124,27 +124,17 @@ impl Conn<'_> {
     }
 
     /// The first row of the result, if there is one.
-    pub(crate) async fn one<T>(
-        &mut self,
-        sql: impl SqlSafeStr,
-        params: &[Param],
-        read: impl Fn(&Row) -> Result<T>,
-    ) -> Result<Option<T>> {
+    pub(crate) async fn one<T: FromColumns>(&mut self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Option<T>> {
         let row = on_driver!(self, db => bind(sql, params)?.fetch_optional(&mut **db), |row| row.map(Row::from))?;
-        row.as_ref().map(read).transpose()
+        row.as_ref().map(Row::read).transpose()
     }
 
     /// All rows of the result: a statement that could return many has a LIMIT.
-    pub(crate) async fn all<T>(
-        &mut self,
-        sql: impl SqlSafeStr,
-        params: &[Param],
-        read: impl Fn(&Row) -> Result<T>,
-    ) -> Result<Vec<T>> {
+    pub(crate) async fn all<T: FromColumns>(&mut self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Vec<T>> {
         let rows: Vec<Row> = on_driver!(self, db => bind(sql, params)?.fetch_all(&mut **db), |rows| {
             rows.into_iter().map(Row::from).collect()
         })?;
-        rows.iter().map(read).collect()
+        rows.iter().map(Row::read).collect()
     }
 
     /// Several statements without values, in one message; the statements are not kept prepared.
@@ -153,12 +143,12 @@ impl Conn<'_> {
     }
 
     /// Like [`Conn::script`], for one whose last statement gives a row.
-    pub(crate) async fn script_row(&mut self, sql: &'static str) -> Result<Option<Row>> {
-        match self {
+    pub(crate) async fn script_row<T: FromColumns>(&mut self, sql: &'static str) -> Result<Option<T>> {
+        let row = match self {
             // SQLite keeps the script prepared, which PostgreSQL cannot do with more than one statement.
             Self::Sqlite(db) => sqlx::query(sql).fetch_optional(&mut **db).await.map(|row| row.map(Row::from)),
             Self::Postgres(db) => sqlx::raw_sql(sql).fetch_optional(&mut **db).await.map(|row| row.map(Row::from)),
-        }
-        .map_err(driver)
+        };
+        row.map_err(driver)?.as_ref().map(Row::read).transpose()
     }
 }

@@ -14,7 +14,7 @@ mod value;
 pub(crate) use connection::{Conn, Connector, Engine, WriteConnection};
 pub(crate) use readers::Readers;
 pub(crate) use select::Select;
-pub(crate) use value::{Param, Row, ToParam, params};
+pub(crate) use value::{Columns, FromColumns, Param, ToParam, from_columns, params, read_json};
 
 /// Maps an error of either driver.
 #[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]

@@ -7,7 +7,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 
 use super::connection::{Conn, Engine};
-use super::value::{Param, Row};
+use super::value::{FromColumns, Param};
 use super::{driver, postgres, sqlite};
 use crate::url::Location;
 use crate::{Result, StoreOptions};
@@ -35,22 +35,12 @@ impl Readers {
     }
 
     /// The first row of the result, if there is one.
-    pub(crate) async fn one<T>(
-        &self,
-        sql: impl SqlSafeStr,
-        params: &[Param],
-        read: impl Fn(&Row) -> Result<T>,
-    ) -> Result<Option<T>> {
-        self.acquire().await?.conn().one(sql, params, read).await
+    pub(crate) async fn one<T: FromColumns>(&self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Option<T>> {
+        self.acquire().await?.conn().one(sql, params).await
     }
 
-    pub(crate) async fn all<T>(
-        &self,
-        sql: impl SqlSafeStr,
-        params: &[Param],
-        read: impl Fn(&Row) -> Result<T>,
-    ) -> Result<Vec<T>> {
-        self.acquire().await?.conn().all(sql, params, read).await
+    pub(crate) async fn all<T: FromColumns>(&self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Vec<T>> {
+        self.acquire().await?.conn().all(sql, params).await
     }
 
     /// A connection for several statements in a row.

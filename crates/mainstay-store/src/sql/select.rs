@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use sqlx::AssertSqlSafe;
 
-use super::{Param, Readers, Row, ToParam as _};
+use super::{FromColumns, Param, Readers, ToParam as _};
 use crate::Result;
 
 /// A SELECT that is put together from constant pieces; values are only ever bound.
@@ -44,7 +44,7 @@ impl Select {
         self
     }
 
-    pub(crate) async fn all<T>(self, readers: &Readers, read: impl Fn(&Row) -> Result<T>) -> Result<Vec<T>> {
-        readers.all(AssertSqlSafe(self.sql), &self.params, read).await
+    pub(crate) async fn all<T: FromColumns>(self, readers: &Readers) -> Result<Vec<T>> {
+        readers.all(AssertSqlSafe(self.sql), &self.params).await
     }
 }

@@ -1,9 +1,10 @@
 //! Values on their way into a statement, and out of a row.
 
+use serde::de::DeserializeOwned;
 use sqlx::postgres::PgRow;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{Database, Decode, Encode, Postgres, Row as _, SqlSafeStr, Sqlite, Type};
+use sqlx::{Database, Encode, Row as _, SqlSafeStr, Type};
 
 use super::driver;
 use crate::{Result, StoreError};
@@ -107,16 +108,8 @@ where
     Ok(query)
 }
 
-/// A type that both drivers can read from a column.
-pub(crate) trait Column:
-    for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres>
-{
-}
-
-impl<T> Column for T where T: for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres> {}
-
 /// A row of a result, of either engine.
-pub(crate) enum Row {
+pub(super) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
 }
@@ -134,17 +127,75 @@ impl From<PgRow> for Row {
 }
 
 impl Row {
-    /// Fails if the column is of another type, or NULL where `T` is not an `Option`.
-    pub(crate) fn get<T: Column>(&self, column: usize) -> Result<T> {
-        match self {
-            Self::Sqlite(row) => row.try_get(column),
-            Self::Postgres(row) => row.try_get(column),
-        }
-        .map_err(driver)
-    }
-
-    /// A column of 0 or 1.
-    pub(crate) fn flag(&self, column: usize) -> Result<bool> {
-        Ok(self.get::<i64>(column)? != 0)
+    pub(super) fn read<T: FromColumns>(&self) -> Result<T> {
+        T::read(&mut Columns { row: self, next: 0 })
     }
 }
+
+/// The columns of a row, which are read from left to right.
+pub(crate) struct Columns<'r> {
+    row: &'r Row,
+    next: usize,
+}
+
+/// What can be read from a row: the value of a column, or several values one after the other. Fails if a column is of
+/// another type, or NULL where the type is not an `Option`.
+pub(crate) trait FromColumns: Sized {
+    fn read(columns: &mut Columns<'_>) -> Result<Self>;
+}
+
+macro_rules! read_one_column {
+    ($($type:ty),*) => {$(
+        impl FromColumns for $type {
+            fn read(columns: &mut Columns<'_>) -> Result<Self> {
+                columns.next += 1;
+                match columns.row {
+                    Row::Sqlite(row) => row.try_get(columns.next - 1),
+                    Row::Postgres(row) => row.try_get(columns.next - 1),
+                }
+                .map_err(driver)
+            }
+        }
+    )*};
+}
+read_one_column!(i64, Option<i64>, String, Option<String>, Vec<u8>);
+
+/// A column of 0 or 1.
+impl FromColumns for bool {
+    fn read(columns: &mut Columns<'_>) -> Result<Self> {
+        i64::read(columns).map(|flag| flag != 0)
+    }
+}
+
+macro_rules! read_tuple {
+    ($($type:ident)*) => {
+        impl<$($type: FromColumns),*> FromColumns for ($($type,)*) {
+            fn read(columns: &mut Columns<'_>) -> Result<Self> {
+                Ok(($($type::read(columns)?,)*))
+            }
+        }
+    };
+}
+read_tuple!(A B);
+read_tuple!(A B C);
+read_tuple!(A B C D);
+
+/// A column of JSON text.
+pub(crate) fn read_json<T: DeserializeOwned>(columns: &mut Columns<'_>) -> Result<T> {
+    serde_json::from_str(&String::read(columns)?).map_err(StoreError::failed)
+}
+
+/// Reads a struct from columns that have the order of these fields. `field: function` reads a field with a function of
+/// its own; any other field by its type, which may again be a struct of several columns.
+macro_rules! from_columns {
+    ($type:ident { $($field:ident $(: $read:path)?),* $(,)? }) => {
+        impl $crate::sql::FromColumns for $type {
+            fn read(columns: &mut $crate::sql::Columns<'_>) -> $crate::Result<Self> {
+                Ok(Self { $($field: $crate::sql::from_columns!(@read $($read)?)(columns)?),* })
+            }
+        }
+    };
+    (@read) => { $crate::sql::FromColumns::read };
+    (@read $read:path) => { $read };
+}
+pub(crate) use from_columns;

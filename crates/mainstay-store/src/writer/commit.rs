@@ -1,7 +1,7 @@
 //! One transaction: the jobs in their order, then the audit rows.
 
-use super::job::Job;
-use crate::audit::{self, EncodedRows, Index, Tip};
+use super::group::Group;
+use crate::audit::{self, Index, Tip};
 use crate::sql::{Conn, Connector, WriteConnection};
 use crate::{Result, StoreError};
 
@@ -34,10 +34,11 @@ impl GroupError {
 
 /// What to do with a part that fails.
 #[derive(Clone, Copy)]
-enum OnFailure {
+pub(super) enum OnFailure {
     /// Roll back the group. Costs nothing as long as nothing fails.
     Abort,
-    /// Roll back the part, by a savepoint for each.
+    /// Roll back the part, by a savepoint for each, and commit the others, still in one commit: a caller who can make
+    /// an operation fail must not be able to make all others commit one by one.
     Skip,
 }
 
@@ -60,37 +61,19 @@ impl Committer {
     }
 
     /// Commits everything or nothing.
-    pub(super) async fn commit_all(
-        &mut self,
-        jobs: &mut [Box<dyn Job>],
-        rows: &EncodedRows,
-    ) -> Result<Committed, GroupError> {
+    pub(super) async fn commit_all(&mut self, group: &mut Group) -> Result<Committed, GroupError> {
         let was_connected = self.connection.is_some();
-        let outcome = self.attempt(jobs, rows, OnFailure::Abort).await;
+        let outcome = self.commit(group, OnFailure::Abort).await;
         // The server may have closed the connection since the last group. A new connection may do.
         if matches!(outcome, Err(GroupError::Whole(_))) && was_connected && self.connection.is_none() {
-            return self.attempt(jobs, rows, OnFailure::Abort).await;
+            return self.commit(group, OnFailure::Abort).await;
         }
         outcome
     }
 
-    /// Commits everything but the parts that fail, still in one commit: a caller who can make an operation fail must
-    /// not be able to make all others commit one by one.
-    pub(super) async fn commit_sound_parts(
-        &mut self,
-        jobs: &mut [Box<dyn Job>],
-        rows: &EncodedRows,
-    ) -> Result<Committed, GroupError> {
-        self.attempt(jobs, rows, OnFailure::Skip).await
-    }
-
-    async fn attempt(
-        &mut self,
-        jobs: &mut [Box<dyn Job>],
-        rows: &EncodedRows,
-        on_failure: OnFailure,
-    ) -> Result<Committed, GroupError> {
-        let outcome = self.execute(jobs, rows, on_failure).await;
+    /// One attempt. What fails to commit is rolled back.
+    pub(super) async fn commit(&mut self, group: &mut Group, on_failure: OnFailure) -> Result<Committed, GroupError> {
+        let outcome = self.execute(group, on_failure).await;
         if outcome.is_err() {
             self.roll_back().await;
         }
@@ -98,27 +81,22 @@ impl Committer {
     }
 
     /// One transaction, from BEGIN to COMMIT.
-    async fn execute(
-        &mut self,
-        jobs: &mut [Box<dyn Job>],
-        rows: &EncodedRows,
-        on_failure: OnFailure,
-    ) -> Result<Committed, GroupError> {
+    async fn execute(&mut self, group: &mut Group, on_failure: OnFailure) -> Result<Committed, GroupError> {
         let Self { connector, connection, index } = self;
         let mut db = connected(connection, connector).await.map_err(GroupError::Whole)?;
         let begin = db.engine().pick(SQLITE_BEGIN, POSTGRES_BEGIN);
         let head = db.script_row(begin).await.map_err(GroupError::Whole)?;
-        let tip = audit::read_head(head.as_ref()).map_err(GroupError::Whole)?;
-        if jobs.is_empty() && rows.is_empty() {
+        let tip = audit::check_head(head).map_err(GroupError::Whole)?;
+        if group.jobs.is_empty() && group.rows.is_empty() {
             db.script(PROBE).await.map_err(GroupError::Whole)?;
         }
-        for job in jobs {
+        for job in &mut group.jobs {
             begin_part(&mut db, on_failure).await?;
             let outcome = job.run(&mut db).await;
             end_part(&mut db, on_failure, &outcome).await?;
         }
         begin_part(&mut db, on_failure).await?;
-        let appended = audit::append(&mut db, tip, rows, index).await;
+        let appended = audit::append(&mut db, tip, &group.rows, index).await;
         end_part(&mut db, on_failure, &appended).await?;
         if appended.is_err() {
             index.forget();

@@ -26,6 +26,18 @@ use crate::{AuditEntry, Result, StoreError, StoreOptions};
 use queue::Item;
 use status::Shared;
 
+/// Awaits [`Writer::transaction`] with the statements in a block: `db` is the connection, and the arguments are references.
+/// A macro, because only a function pointer says that the future borrows from both, and so the future has to be boxed.
+macro_rules! transaction {
+    ($writer:expr, $arguments:expr, |$db:ident, $names:pat_param| $statements:block) => {
+        $crate::writer::transaction!($writer, $crate::WriteMode::Commit, $arguments, |$db, $names| $statements)
+    };
+    ($writer:expr, $mode:expr, $arguments:expr, |$db:ident, $names:pat_param| $statements:block) => {
+        $writer.transaction($mode, $arguments, |$db, $names| Box::pin(async move $statements)).await
+    };
+}
+pub(crate) use transaction;
+
 /// The handle of the writer. When it is dropped, the writer writes what is queued and ends.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
@@ -49,34 +61,21 @@ impl Writer {
         Self { shared }
     }
 
-    /// Resolves once the operation is on disk. Once queued it happens, whether or not anybody still waits for it.
-    pub(crate) async fn transaction<A, T>(&self, arguments: A, statements: Statements<A, T>) -> Result<T>
+    /// Resolves once the operation is on disk; a dry run resolves with the result, and nothing is changed. Once queued
+    /// it happens, whether or not anybody still waits for it.
+    pub(crate) async fn transaction<A, T>(&self, mode: WriteMode, arguments: A, run: Statements<A, T>) -> Result<T>
     where
         A: Send + Sync + 'static,
         T: Send + Sync + 'static,
     {
-        self.transaction_in(WriteMode::Commit, arguments, statements).await
-    }
-
-    /// Like [`Writer::transaction`]; a dry run resolves with the result, and nothing is changed.
-    pub(crate) async fn transaction_in<A, T>(
-        &self,
-        mode: WriteMode,
-        arguments: A,
-        statements: Statements<A, T>,
-    ) -> Result<T>
-    where
-        A: Send + Sync + 'static,
-        T: Send + Sync + 'static,
-    {
-        let (job, result) = job::new(mode, arguments, statements);
+        let (job, result) = job::new(mode, arguments, run);
         self.shared.queue.send(Item::Job(job)).await?;
         result.await.map_err(|_| StoreError::Closed)?
     }
 
     /// An operation of one statement; resolves with the number of rows it changed.
     pub(crate) async fn change(&self, sql: &'static str, params: impl Into<Vec<Param>>) -> Result<u64> {
-        self.transaction((sql, params.into()), |db, (sql, params)| Box::pin(db.execute(*sql, params))).await
+        transaction!(self, (sql, params.into()), |db, (sql, params)| { db.execute(*sql, params).await })
     }
 
     /// Resolves with the number of the audit row once it is on disk.

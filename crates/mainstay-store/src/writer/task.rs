@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::commit::{Committer, GroupError};
+use super::commit::{Committer, GroupError, OnFailure};
 use super::group::Group;
 use super::queue::Batch;
 use super::status::Shared;
@@ -96,7 +96,7 @@ impl Task {
         if let Err(error) = settled {
             return self.failed(group, &GroupError::Whole(error));
         }
-        let mut outcome = self.committer.commit_all(&mut group.jobs, &group.rows).await;
+        let mut outcome = self.committer.commit_all(&mut group).await;
         if let Err(GroupError::Part(error)) = &outcome {
             if !group.has_parts() && group.rows.is_empty() {
                 // The only operation of the group failed, which is no sign that the next one would.
@@ -105,7 +105,7 @@ impl Task {
             }
             if group.has_parts() {
                 tracing::debug!(%error, "a write failed; the others of its group are repeated without it");
-                outcome = self.committer.commit_sound_parts(&mut group.jobs, &group.rows).await;
+                outcome = self.committer.commit(&mut group, OnFailure::Skip).await;
             }
         }
         // Before a caller is answered, because it may read the number next.
@@ -232,8 +232,8 @@ mod tests {
         if committed {
             task.write(batch(5)).await;
         }
-        let head = readers.one("SELECT seq, hash FROM audit_head", &[], |row| audit::read_head(Some(row))).await;
-        let head = head.unwrap().unwrap();
+        let head = readers.one("SELECT seq, hash FROM audit_head", &[]).await.unwrap();
+        let head = audit::check_head(head).unwrap();
         let tip = if committed { head } else { Tip { seq: head.seq + 5, ..head } };
         task.backlog = rows(5);
         task.uncertain = Some(UncertainCommit { tip, rows: 5 });

@@ -1,7 +1,8 @@
 //! The activity log. Activities are only added, and their numbers are the cursor of those who follow the log.
 
 use super::{Agents, below, no_row, states};
-use crate::sql::{Row, Select, params};
+use crate::sql::{Select, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,28 +45,26 @@ const INSERT: &str = "INSERT INTO activities (agent, timestamp, activity, catego
 impl Agents<'_> {
     /// Resolves with the activity's number; numbers rise in the order in which calls are answered.
     pub async fn log(self, activity: NewActivity, mode: WriteMode) -> Result<i64> {
-        let transaction = self.0.writer.transaction_in(mode, activity, |db, new| {
-            Box::pin(async move {
-                let NewActivity { agent, activity, category, status, details, now_ms } = new;
-                states::mark_seen(db, agent, *now_ms).await?;
-                let values = params![agent, now_ms, activity, category, status, details];
-                db.one(INSERT, &values, |row| row.get(0)).await
-            })
-        });
-        transaction.await?.ok_or_else(no_row)
+        let outcome = transaction!(self.0.writer, mode, activity, |db, new| {
+            let NewActivity { agent, activity, category, status, details, now_ms } = new;
+            states::mark_seen(db, agent, *now_ms).await?;
+            let values = params![agent, now_ms, activity, category, status, details];
+            db.one(INSERT, &values).await
+        })?;
+        outcome.ok_or_else(no_row)
     }
 
     pub async fn activities(self, query: ActivityQuery) -> Result<Vec<Activity>> {
         let sql = "SELECT id, agent, timestamp, activity, category, status, details FROM activities \
              WHERE id > $1 AND id < $2";
         let newest_first = select(sql, &query).then(" ORDER BY id DESC").limit(query.limit);
-        newest_first.all(&self.0.readers, read_activity).await
+        newest_first.all(&self.0.readers).await
     }
 
     /// How many match the query, whatever its limit.
     pub async fn count_activities(self, query: ActivityQuery) -> Result<i64> {
         let sql = "SELECT COUNT(*) FROM activities WHERE id > $1 AND id < $2";
-        let counted = select(sql, &query).all(&self.0.readers, |row| row.get(0)).await?;
+        let counted = select(sql, &query).all(&self.0.readers).await?;
         counted.into_iter().next().ok_or_else(no_row)
     }
 }
@@ -78,14 +77,4 @@ fn select(sql: &'static str, query: &ActivityQuery) -> Select {
         .filter("status", query.status.as_deref())
 }
 
-fn read_activity(row: &Row) -> Result<Activity> {
-    Ok(Activity {
-        id: row.get(0)?,
-        agent: row.get(1)?,
-        at_ms: row.get(2)?,
-        activity: row.get(3)?,
-        category: row.get(4)?,
-        status: row.get(5)?,
-        details: row.get(6)?,
-    })
-}
+from_columns!(Activity { id, agent, at_ms, activity, category, status, details });

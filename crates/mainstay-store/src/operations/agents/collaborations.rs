@@ -1,7 +1,8 @@
 //! Requests of one agent to another: pending, then accepted or declined, and an accepted one completed in the end.
 
 use super::{Agents, ChangeOutcome, below, change_row, no_row, states};
-use crate::sql::{Row, Select, params};
+use crate::sql::{Select, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,18 +38,10 @@ pub struct CollaborationQuery {
     pub limit: u32,
 }
 
-/// The columns of a collaboration, in the order [`read_collaboration`] reads them.
-macro_rules! select_collaboration {
-    ($rest:literal) => {
-        concat!(
-            "SELECT id, from_agent, to_agent, task, priority, status, note, created_at, answered_at \
-             FROM collaborations WHERE ",
-            $rest
-        )
-    };
-}
-
-const FIND: &str = select_collaboration!("id = $1");
+const FIND: &str = "SELECT id, from_agent, to_agent, task, priority, status, note, created_at, answered_at \
+     FROM collaborations WHERE id = $1";
+const LIST: &str = "SELECT id, from_agent, to_agent, task, priority, status, note, created_at, answered_at \
+     FROM collaborations WHERE id < $1";
 const INSERT: &str = "INSERT INTO collaborations (from_agent, to_agent, task, priority, created_at) \
      VALUES ($1, $2, $3, $4, $5) RETURNING id";
 // `status <> $3` makes the same answer twice a rejection, so that a caller learns that nothing was changed.
@@ -58,25 +51,23 @@ const ANSWER: &str = "UPDATE collaborations SET status = $3, note = COALESCE($4,
 impl Agents<'_> {
     /// Resolves with the request's number.
     pub async fn request(self, collaboration: NewCollaboration, mode: WriteMode) -> Result<i64> {
-        let transaction = self.0.writer.transaction_in(mode, collaboration, |db, new| {
-            Box::pin(async move {
-                let NewCollaboration { from_agent, to_agent, task, priority, now_ms } = new;
-                states::mark_seen(db, from_agent, *now_ms).await?;
-                let values = params![from_agent, to_agent, task, priority, now_ms];
-                db.one(INSERT, &values, |row| row.get(0)).await
-            })
-        });
-        transaction.await?.ok_or_else(no_row)
+        let outcome = transaction!(self.0.writer, mode, collaboration, |db, new| {
+            let NewCollaboration { from_agent, to_agent, task, priority, now_ms } = new;
+            states::mark_seen(db, from_agent, *now_ms).await?;
+            let values = params![from_agent, to_agent, task, priority, now_ms];
+            db.one(INSERT, &values).await
+        })?;
+        outcome.ok_or_else(no_row)
     }
 
     pub async fn collaborations(self, query: CollaborationQuery) -> Result<Vec<Collaboration>> {
-        let select = Select::new(select_collaboration!("id < $1"), params![below(query.before)])
+        let select = Select::new(LIST, params![below(query.before)])
             .filter("from_agent", query.from_agent.as_deref())
             .filter("to_agent", query.to_agent.as_deref())
             .filter("status", query.status.as_deref())
             .then(" ORDER BY id DESC")
             .limit(query.limit);
-        select.all(&self.0.readers, read_collaboration).await
+        select.all(&self.0.readers).await
     }
 
     /// Rejected unless `agent` is the one who was asked and has not declined or completed it.
@@ -90,30 +81,15 @@ impl Agents<'_> {
         mode: WriteMode,
     ) -> Result<ChangeOutcome<Collaboration>> {
         let answer = (id, agent.to_owned(), status.to_owned(), note, now_ms);
-        let transaction = self.0.writer.transaction_in(mode, answer, |db, (id, agent, status, note, now_ms)| {
-            Box::pin(async move {
-                let values = params![id, agent, status, note, now_ms];
-                let outcome = change_row(db, *id, (FIND, read_collaboration), (ANSWER, &values)).await?;
-                if matches!(outcome, ChangeOutcome::Done(_)) {
-                    states::mark_seen(db, agent, *now_ms).await?;
-                }
-                Ok(outcome)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, answer, |db, (id, agent, status, note, now_ms)| {
+            let values = params![id, agent, status, note, now_ms];
+            let outcome = change_row(db, *id, FIND, (ANSWER, &values)).await?;
+            if matches!(outcome, ChangeOutcome::Done(_)) {
+                states::mark_seen(db, agent, *now_ms).await?;
+            }
+            Ok(outcome)
+        })
     }
 }
 
-fn read_collaboration(row: &Row) -> Result<Collaboration> {
-    Ok(Collaboration {
-        id: row.get(0)?,
-        from_agent: row.get(1)?,
-        to_agent: row.get(2)?,
-        task: row.get(3)?,
-        priority: row.get(4)?,
-        status: row.get(5)?,
-        note: row.get(6)?,
-        created_ms: row.get(7)?,
-        answered_ms: row.get(8)?,
-    })
-}
+from_columns!(Collaboration { id, from_agent, to_agent, task, priority, status, note, created_ms, answered_ms });

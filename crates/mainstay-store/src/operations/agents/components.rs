@@ -1,7 +1,8 @@
 //! Who owns which component. An active component stays with its owner; any other can be taken over.
 
 use super::{Agents, states};
-use crate::sql::{Row, Select, params};
+use crate::sql::{Select, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,14 +41,8 @@ pub struct ComponentQuery {
     pub limit: u32,
 }
 
-/// The columns of a component, in the order [`read_component`] reads them.
-macro_rules! select_component {
-    ($rest:literal) => {
-        concat!("SELECT name, owner, status, last_updated, metadata FROM components WHERE ", $rest)
-    };
-}
-
-const FIND: &str = select_component!("name = $1");
+const FIND: &str = "SELECT name, owner, status, last_updated, metadata FROM components WHERE name = $1";
+const LIST: &str = "SELECT name, owner, status, last_updated, metadata FROM components WHERE name > $1";
 const UPSERT: &str = "INSERT INTO components (name, owner, status, last_updated, metadata) \
      VALUES ($1, $2, $3, $4, $5) \
      ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, status = excluded.status, \
@@ -56,21 +51,18 @@ const UPSERT: &str = "INSERT INTO components (name, owner, status, last_updated,
 impl Agents<'_> {
     /// Registers a component, or takes over one that its owner has not active.
     pub async fn register(self, component: NewComponent, mode: WriteMode) -> Result<Registration> {
-        let transaction = self.0.writer.transaction_in(mode, component, |db, new| {
-            Box::pin(async move {
-                let NewComponent { name, owner, status, metadata, now_ms } = new;
-                let known = db.one(FIND, &params![name], read_component).await?;
-                let own = known.as_ref().filter(|known| known.owner == *owner);
-                if let Some(other) = known.as_ref().filter(|other| own.is_none() && other.status == "active") {
-                    return Ok(Registration::OwnedBy(other.owner.clone()));
-                }
-                let metadata = metadata.as_ref().or(own.map(|own| &own.metadata)).map_or("{}", String::as_str);
-                db.execute(UPSERT, &params![name, owner, status, now_ms, metadata]).await?;
-                states::mark_seen(db, owner, *now_ms).await?;
-                Ok(Registration::Registered)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, component, |db, new| {
+            let NewComponent { name, owner, status, metadata, now_ms } = new;
+            let known: Option<Component> = db.one(FIND, &params![name]).await?;
+            let own = known.as_ref().filter(|known| known.owner == *owner);
+            if let Some(other) = known.as_ref().filter(|other| own.is_none() && other.status == "active") {
+                return Ok(Registration::OwnedBy(other.owner.clone()));
+            }
+            let metadata = metadata.as_ref().or(own.map(|own| &own.metadata)).map_or("{}", String::as_str);
+            db.execute(UPSERT, &params![name, owner, status, now_ms, metadata]).await?;
+            states::mark_seen(db, owner, *now_ms).await?;
+            Ok(Registration::Registered)
+        })
     }
 
     /// Those of these names that exist.
@@ -78,27 +70,19 @@ impl Agents<'_> {
         let mut connection = self.0.readers.acquire().await?;
         let mut found = Vec::new();
         for name in names {
-            found.extend(connection.conn().one(FIND, &params![name], read_component).await?);
+            found.extend(connection.conn().one(FIND, &params![name]).await?);
         }
         Ok(found)
     }
 
     pub async fn components(self, query: ComponentQuery) -> Result<Vec<Component>> {
-        let select = Select::new(select_component!("name > $1"), params![query.after])
+        let select = Select::new(LIST, params![query.after])
             .filter("owner", query.owner.as_deref())
             .filter("status", query.status.as_deref())
             .then(" ORDER BY name")
             .limit(query.limit);
-        select.all(&self.0.readers, read_component).await
+        select.all(&self.0.readers).await
     }
 }
 
-fn read_component(row: &Row) -> Result<Component> {
-    Ok(Component {
-        name: row.get(0)?,
-        owner: row.get(1)?,
-        status: row.get(2)?,
-        updated_ms: row.get(3)?,
-        metadata: row.get(4)?,
-    })
-}
+from_columns!(Component { name, owner, status, updated_ms, metadata });

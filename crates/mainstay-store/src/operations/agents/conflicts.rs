@@ -1,7 +1,8 @@
 //! Conflicts between agents that work on the same thing.
 
 use super::{Agents, ChangeOutcome, below, change_row};
-use crate::sql::{Row, params};
+use crate::sql::{Select, from_columns, params, read_json};
+use crate::writer::transaction;
 use crate::{Result, StoreError, WriteMode};
 
 /// What a conflict is about. The same component, kind and agents are the same conflict as long as it is open.
@@ -24,20 +25,10 @@ pub struct Conflict {
     pub resolved_ms: Option<i64>,
 }
 
-/// The columns of a conflict, in the order [`read_conflict`] reads them.
-macro_rules! select_conflict {
-    ($rest:literal) => {
-        concat!(
-            "SELECT id, agents, component, kind, severity, resolved, resolution, created_at, resolved_at \
-             FROM conflicts WHERE ",
-            $rest
-        )
-    };
-}
-
-const FIND: &str = select_conflict!("id = $1");
-const OPEN: &str = select_conflict!("resolved = 0 AND id < $1 ORDER BY id DESC LIMIT $2");
-const ALL: &str = select_conflict!("id < $1 ORDER BY id DESC LIMIT $2");
+const FIND: &str = "SELECT id, component, kind, severity, agents, resolved, resolution, created_at, resolved_at \
+     FROM conflicts WHERE id = $1";
+const LIST: &str = "SELECT id, component, kind, severity, agents, resolved, resolution, created_at, resolved_at \
+     FROM conflicts WHERE id < $1";
 // The severity may have changed since the conflict was detected first.
 const UPDATE: &str = "UPDATE conflicts SET severity = $4 \
      WHERE resolved = 0 AND component = $1 AND kind = $2 AND agents = $3";
@@ -49,25 +40,23 @@ const RESOLVE: &str = "UPDATE conflicts SET resolved = 1, resolution = $2, resol
 impl Agents<'_> {
     /// Stores those that are not open already; resolves with their number.
     pub async fn add_conflicts(self, found: Vec<DetectedConflict>, now_ms: i64, mode: WriteMode) -> Result<u64> {
-        let transaction = self.0.writer.transaction_in(mode, (found, now_ms), |db, (found, now_ms)| {
-            Box::pin(async move {
-                let mut added = 0;
-                for DetectedConflict { component, kind, severity, agents } in found {
-                    let agents = serde_json::to_string(agents).map_err(StoreError::failed)?;
-                    if db.execute(UPDATE, &params![component, kind, agents, severity]).await? == 0 {
-                        added += db.execute(INSERT, &params![component, kind, agents, severity, now_ms]).await?;
-                    }
+        transaction!(self.0.writer, mode, (found, now_ms), |db, (found, now_ms)| {
+            let mut added = 0;
+            for DetectedConflict { component, kind, severity, agents } in found {
+                let agents = serde_json::to_string(agents).map_err(StoreError::failed)?;
+                if db.execute(UPDATE, &params![component, kind, agents, severity]).await? == 0 {
+                    added += db.execute(INSERT, &params![component, kind, agents, severity, now_ms]).await?;
                 }
-                Ok(added)
-            })
-        });
-        transaction.await
+            }
+            Ok(added)
+        })
     }
 
     /// Newest first; with those that are resolved only if `all`.
     pub async fn conflicts(self, all: bool, before: Option<i64>, limit: u32) -> Result<Vec<Conflict>> {
-        let sql = if all { ALL } else { OPEN };
-        self.0.readers.all(sql, &params![below(before), limit], read_conflict).await
+        let resolved = if all { "" } else { " AND resolved = 0" };
+        let select = Select::new(LIST, params![below(before)]).then(resolved).then(" ORDER BY id DESC").limit(limit);
+        select.all(&self.0.readers).await
     }
 
     /// Rejected if it is resolved already.
@@ -78,28 +67,11 @@ impl Agents<'_> {
         now_ms: i64,
         mode: WriteMode,
     ) -> Result<ChangeOutcome<Conflict>> {
-        let transaction =
-            self.0.writer.transaction_in(mode, (id, resolution, now_ms), |db, (id, resolution, now_ms)| {
-                Box::pin(async move {
-                    change_row(db, *id, (FIND, read_conflict), (RESOLVE, &params![id, resolution, now_ms])).await
-                })
-            });
-        transaction.await
+        transaction!(self.0.writer, mode, (id, resolution, now_ms), |db, (id, resolution, now_ms)| {
+            change_row(db, *id, FIND, (RESOLVE, &params![id, resolution, now_ms])).await
+        })
     }
 }
 
-fn read_conflict(row: &Row) -> Result<Conflict> {
-    Ok(Conflict {
-        id: row.get(0)?,
-        detected: DetectedConflict {
-            agents: serde_json::from_str(&row.get::<String>(1)?).map_err(StoreError::failed)?,
-            component: row.get(2)?,
-            kind: row.get(3)?,
-            severity: row.get(4)?,
-        },
-        resolved: row.flag(5)?,
-        resolution: row.get(6)?,
-        created_ms: row.get(7)?,
-        resolved_ms: row.get(8)?,
-    })
-}
+from_columns!(DetectedConflict { component, kind, severity, agents: read_json });
+from_columns!(Conflict { id, detected, resolved, resolution, created_ms, resolved_ms });

@@ -22,7 +22,7 @@ pub use states::{AgentCounts, AgentState};
 pub use tables::Column;
 
 use crate::database::Database;
-use crate::sql::{Conn, Param, Row, params};
+use crate::sql::{Conn, FromColumns, Param, params};
 use crate::{Result, StoreError};
 
 /// The tables of a team of agents.
@@ -41,17 +41,17 @@ pub enum ChangeOutcome<T> {
 
 /// Changes the row that `find` finds by its number, and reads it again. `update` has a condition on the state it may
 /// change; where that does not hold it changes no row, and the change is rejected.
-async fn change_row<T>(
+async fn change_row<T: FromColumns>(
     db: &mut Conn<'_>,
     id: i64,
-    (find, read): (&'static str, fn(&Row) -> Result<T>),
+    find: &'static str,
     (update, values): (&'static str, &[Param]),
 ) -> Result<ChangeOutcome<T>> {
-    let Some(before) = db.one(find, &params![id], read).await? else { return Ok(ChangeOutcome::NotFound) };
+    let Some(before) = db.one(find, &params![id]).await? else { return Ok(ChangeOutcome::NotFound) };
     if db.execute(update, values).await? == 0 {
         return Ok(ChangeOutcome::Rejected(before));
     }
-    let after = db.one(find, &params![id], read).await?;
+    let after = db.one(find, &params![id]).await?;
     after.map(ChangeOutcome::Done).ok_or_else(no_row)
 }
 

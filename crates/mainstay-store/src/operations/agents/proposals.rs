@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Agents, ChangeOutcome, below, change_row, no_row, states};
-use crate::sql::{Row, Select, params};
+use crate::sql::{Select, from_columns, params, read_json};
+use crate::writer::transaction;
 use crate::{Result, StoreError, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,18 +46,10 @@ pub struct Vote {
     pub at_ms: i64,
 }
 
-/// The columns of a decision, in the order [`read_proposal`] reads them.
-macro_rules! select_decision {
-    ($rest:literal) => {
-        concat!(
-            "SELECT id, category, question, proposed_by, status, timestamp, metadata, votes, resolution, resolved_at \
-             FROM decisions WHERE ",
-            $rest
-        )
-    };
-}
-
-const FIND: &str = select_decision!("id = $1");
+const FIND: &str = "SELECT id, category, question, proposed_by, status, timestamp, metadata, votes, resolution, \
+     resolved_at FROM decisions WHERE id = $1";
+const LIST: &str = "SELECT id, category, question, proposed_by, status, timestamp, metadata, votes, resolution, \
+     resolved_at FROM decisions WHERE id < $1";
 const INSERT: &str = "INSERT INTO decisions (category, question, proposed_by, timestamp, metadata) \
      VALUES ($1, $2, $3, $4, COALESCE($5, '{}')) RETURNING id";
 const SET_VOTES: &str = "UPDATE decisions SET votes = $2 WHERE id = $1";
@@ -66,24 +59,22 @@ const RESOLVE: &str = "UPDATE decisions SET status = $2, resolution = $3, resolv
 impl Agents<'_> {
     /// Resolves with the proposal's number.
     pub async fn propose(self, proposal: NewProposal, mode: WriteMode) -> Result<i64> {
-        let transaction = self.0.writer.transaction_in(mode, proposal, |db, new| {
-            Box::pin(async move {
-                let NewProposal { category, question, proposed_by, metadata, now_ms } = new;
-                states::mark_seen(db, proposed_by, *now_ms).await?;
-                let values = params![category, question, proposed_by, now_ms, metadata];
-                db.one(INSERT, &values, |row| row.get(0)).await
-            })
-        });
-        transaction.await?.ok_or_else(no_row)
+        let outcome = transaction!(self.0.writer, mode, proposal, |db, new| {
+            let NewProposal { category, question, proposed_by, metadata, now_ms } = new;
+            states::mark_seen(db, proposed_by, *now_ms).await?;
+            let values = params![category, question, proposed_by, now_ms, metadata];
+            db.one(INSERT, &values).await
+        })?;
+        outcome.ok_or_else(no_row)
     }
 
     /// Newest first.
     pub async fn proposals(self, status: Option<String>, before: Option<i64>, limit: u32) -> Result<Vec<Proposal>> {
-        let select = Select::new(select_decision!("id < $1"), params![below(before)])
+        let select = Select::new(LIST, params![below(before)])
             .filter("status", status.as_deref())
             .then(" ORDER BY id DESC")
             .limit(limit);
-        select.all(&self.0.readers, read_proposal).await
+        select.all(&self.0.readers).await
     }
 
     /// One vote for each agent, the last; rejected once the proposal is resolved, and beyond `most` voters.
@@ -96,23 +87,20 @@ impl Agents<'_> {
         mode: WriteMode,
     ) -> Result<ChangeOutcome<Proposal>> {
         let vote = (id, agent.to_owned(), vote, most);
-        let transaction = self.0.writer.transaction_in(mode, vote, |db, (id, agent, vote, most)| {
-            Box::pin(async move {
-                let Some(mut found) = db.one(FIND, &params![id], read_proposal).await? else {
-                    return Ok(ChangeOutcome::NotFound);
-                };
-                let room = found.votes.len() < *most || found.votes.contains_key(agent);
-                if found.status != "open" || !room {
-                    return Ok(ChangeOutcome::Rejected(found));
-                }
-                found.votes.insert(agent.clone(), vote.clone());
-                let votes = serde_json::to_string(&found.votes).map_err(StoreError::failed)?;
-                db.execute(SET_VOTES, &params![id, votes]).await?;
-                states::mark_seen(db, agent, vote.at_ms).await?;
-                Ok(ChangeOutcome::Done(found))
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, vote, |db, (id, agent, vote, most)| {
+            let Some(mut found) = db.one::<Proposal>(FIND, &params![id]).await? else {
+                return Ok(ChangeOutcome::NotFound);
+            };
+            let room = found.votes.len() < *most || found.votes.contains_key(agent);
+            if found.status != "open" || !room {
+                return Ok(ChangeOutcome::Rejected(found));
+            }
+            found.votes.insert(agent.clone(), vote.clone());
+            let votes = serde_json::to_string(&found.votes).map_err(StoreError::failed)?;
+            db.execute(SET_VOTES, &params![id, votes]).await?;
+            states::mark_seen(db, agent, vote.at_ms).await?;
+            Ok(ChangeOutcome::Done(found))
+        })
     }
 
     /// Rejected if it is resolved already.
@@ -125,26 +113,21 @@ impl Agents<'_> {
         mode: WriteMode,
     ) -> Result<ChangeOutcome<Proposal>> {
         let resolution = (id, status.to_owned(), resolution, now_ms);
-        let transaction = self.0.writer.transaction_in(mode, resolution, |db, (id, status, resolution, now_ms)| {
-            Box::pin(async move {
-                change_row(db, *id, (FIND, read_proposal), (RESOLVE, &params![id, status, resolution, now_ms])).await
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, resolution, |db, (id, status, resolution, now_ms)| {
+            change_row(db, *id, FIND, (RESOLVE, &params![id, status, resolution, now_ms])).await
+        })
     }
 }
 
-fn read_proposal(row: &Row) -> Result<Proposal> {
-    Ok(Proposal {
-        id: row.get(0)?,
-        category: row.get(1)?,
-        question: row.get(2)?,
-        proposed_by: row.get(3)?,
-        status: row.get(4)?,
-        at_ms: row.get(5)?,
-        metadata: row.get(6)?,
-        votes: serde_json::from_str(&row.get::<String>(7)?).map_err(StoreError::failed)?,
-        resolution: row.get(8)?,
-        resolved_ms: row.get(9)?,
-    })
-}
+from_columns!(Proposal {
+    id,
+    category,
+    question,
+    proposed_by,
+    status,
+    at_ms,
+    metadata,
+    votes: read_json,
+    resolution,
+    resolved_ms
+});

@@ -1,7 +1,8 @@
 //! The state of each agent, and when it was last seen.
 
 use super::{Agents, no_row};
-use crate::sql::{Conn, Row, params};
+use crate::sql::{Conn, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,10 +42,9 @@ pub(super) async fn mark_seen(db: &mut Conn<'_>, agent: &str, now_ms: i64) -> Re
 impl Agents<'_> {
     /// Updates when the agent was last seen, and nothing else.
     pub async fn heartbeat(self, agent: &str, now_ms: i64, mode: WriteMode) -> Result<()> {
-        let transaction = self.0.writer.transaction_in(mode, (agent.to_owned(), now_ms), |db, (agent, now_ms)| {
-            Box::pin(mark_seen(db, agent, *now_ms))
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, (agent.to_owned(), now_ms), |db, (agent, now_ms)| {
+            mark_seen(db, agent, *now_ms).await
+        })
     }
 
     /// Sets both fields; `None` clears the task.
@@ -57,38 +57,26 @@ impl Agents<'_> {
         mode: WriteMode,
     ) -> Result<()> {
         let state = (agent.to_owned(), status.to_owned(), current_task, now_ms);
-        let transaction = self.0.writer.transaction_in(mode, state, |db, (agent, status, current_task, now_ms)| {
-            Box::pin(async move {
-                mark_seen(db, agent, *now_ms).await?;
-                db.execute(SET, &params![agent, status, current_task]).await.map(drop)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, state, |db, (agent, status, current_task, now_ms)| {
+            mark_seen(db, agent, *now_ms).await?;
+            db.execute(SET, &params![agent, status, current_task]).await.map(drop)
+        })
     }
 
     pub async fn state(self, agent: &str) -> Result<Option<AgentState>> {
-        self.0.readers.one(FIND, &params![agent], read_state).await
+        self.0.readers.one(FIND, &params![agent]).await
     }
 
     /// How many there are, and how many of them are not offline and were seen since then.
     pub async fn count_states(self, seen_since_ms: i64) -> Result<AgentCounts> {
-        let counts = |row: &Row| Ok(AgentCounts { known: row.get(0)?, active: row.get(1)? });
-        self.0.readers.one(COUNT, &params![seen_since_ms], counts).await?.ok_or_else(no_row)
+        self.0.readers.one(COUNT, &params![seen_since_ms]).await?.ok_or_else(no_row)
     }
 
     /// By name, those after `after`.
     pub async fn states(self, after: &str, limit: u32) -> Result<Vec<AgentState>> {
-        self.0.readers.all(LIST, &params![after, limit], read_state).await
+        self.0.readers.all(LIST, &params![after, limit]).await
     }
 }
 
-fn read_state(row: &Row) -> Result<AgentState> {
-    Ok(AgentState {
-        agent: row.get(0)?,
-        last_seen_ms: row.get(1)?,
-        status: row.get(2)?,
-        current_task: row.get(3)?,
-        capabilities: row.get(4)?,
-        metadata: row.get(5)?,
-    })
-}
+from_columns!(AgentCounts { known, active });
+from_columns!(AgentState { agent, last_seen_ms, status, current_task, capabilities, metadata });

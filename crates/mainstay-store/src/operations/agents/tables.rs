@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Agents;
-use crate::sql::params;
+use crate::sql::{Columns, FromColumns as _, from_columns, params};
+use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,22 +40,19 @@ fn is_team_table(table: &str) -> bool {
 impl Agents<'_> {
     /// Empties all tables of the team; resolves with the number of rows of each.
     pub async fn delete_all(self, mode: WriteMode) -> Result<BTreeMap<String, u64>> {
-        let transaction = self.0.writer.transaction_in(mode, (), |db, ()| {
-            Box::pin(async move {
-                let mut deleted = BTreeMap::new();
-                for (table, delete) in TABLES {
-                    deleted.insert(table.to_owned(), db.execute(delete, &[]).await?);
-                }
-                Ok(deleted)
-            })
-        });
-        transaction.await
+        transaction!(self.0.writer, mode, (), |db, ()| {
+            let mut deleted = BTreeMap::new();
+            for (table, delete) in TABLES {
+                deleted.insert(table.to_owned(), db.execute(delete, &[]).await?);
+            }
+            Ok(deleted)
+        })
     }
 
     /// The tables of the team that the database has, sorted.
     pub async fn tables(self) -> Result<Vec<String>> {
         let sql = self.0.readers.engine().pick(SQLITE_TABLES, POSTGRES_TABLES);
-        let mut names: Vec<String> = self.0.readers.all(sql, &[], |row| row.get(0)).await?;
+        let mut names: Vec<String> = self.0.readers.all(sql, &[]).await?;
         names.retain(|name| is_team_table(name));
         names.sort();
         Ok(names)
@@ -66,9 +64,13 @@ impl Agents<'_> {
             return Ok(Vec::new());
         }
         let sql = self.0.readers.engine().pick(SQLITE_COLUMNS, POSTGRES_COLUMNS);
-        let column = |row: &crate::sql::Row| {
-            Ok(Column { name: row.get(0)?, kind: row.get::<String>(1)?.to_lowercase(), nullable: row.flag(2)? })
-        };
-        self.0.readers.all(sql, &params![table], column).await
+        self.0.readers.all(sql, &params![table]).await
     }
+}
+
+from_columns!(Column { name, kind: read_lower_case, nullable });
+
+/// SQLite keeps the name of a type as the migration spells it.
+fn read_lower_case(columns: &mut Columns<'_>) -> Result<String> {
+    String::read(columns).map(|text| text.to_lowercase())
 }
