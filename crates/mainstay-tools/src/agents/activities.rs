@@ -2,33 +2,23 @@
 //!
 //! Ids increase in the order in which calls are answered, so a client that polls with `since_id` misses nothing.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Activity, ActivityQuery};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::types::{ActivityCategory, ActivityStatus, PageArgs, stored_json, wire_name};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Activities(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// Only activities of this agent.
-    #[serde(default)]
     agent: Option<String>,
     /// Only activities of this category.
-    #[serde(default)]
     category: Option<ActivityCategory>,
     /// Only activities with this status.
-    #[serde(default)]
     status: Option<ActivityStatus>,
     /// Only activities with a higher id: those logged since.
-    #[serde(default)]
     since_id: Option<i64>,
     /// Only activities with a lower id.
-    #[serde(default)]
     before_id: Option<i64>,
     /// Also return the total number of matching activities; slower the more there are.
     #[serde(default)]
@@ -60,10 +50,8 @@ struct Entry {
     details: Option<Value>,
 }
 
-impl TryFrom<Activity> for Entry {
-    type Error = mainstay_core::Error;
-
-    fn try_from(row: Activity) -> Result<Self> {
+impl Entry {
+    fn new(row: Activity) -> Result<Self> {
         let details = row.details.as_deref().map(stored_json).transpose()?;
         let Activity { id, agent, at_ms, activity, category, status, .. } = row;
         Ok(Self { id, agent, timestamp: iso8601(at_ms), activity, category, status, details })
@@ -108,7 +96,7 @@ impl Tool for Activities {
         let rows = self.0.agents().activities(query).await?;
         let size = |row: &Activity| row.activity.len() + row.details.as_ref().map_or(0, String::len) + 200;
         let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
-        let activities = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
+        let activities = rows.into_iter().map(Entry::new).collect::<Result<_>>()?;
         Ok(Output { activities, total, next_cursor })
     }
 }

@@ -3,14 +3,10 @@
 //! The store checks in the transaction of the change whether the answer is allowed, so two answers at once cannot both
 //! succeed.
 
-use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_store::Collaboration;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::collaborations::Entry;
-use super::types::{WriteReply, updated_row, validation, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct AnswerCollaboration(pub(super) AgentTools);
 
@@ -43,7 +39,6 @@ pub(crate) struct Args {
     /// What the agent decides.
     answer: Answer,
     /// Note on the answer; left out, an earlier note stays.
-    #[serde(default)]
     note: Option<String>,
     /// Change nothing; report what would be changed.
     #[serde(default)]

@@ -5,14 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Spelling, Tool};
 use mainstay_store::DetectedConflict;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
+use super::conflict_detection;
 use super::conflicts::ConflictEntry;
-use super::types::{WriteReply, validation, write_mode};
-use super::{AgentTools, conflict_detection, spec};
+use super::prelude::*;
 
 /// Each agent costs up to 25 queries of activities.
 const MAX_AGENTS: usize = 50;

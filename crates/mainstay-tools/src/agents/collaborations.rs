@@ -1,25 +1,18 @@
 //! `agents_collaborations`: list collaboration requests. An agent polls it for the requests it has to answer.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Collaboration, CollaborationQuery};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::types::{CollaborationStatus, PageArgs, wire_name};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Collaborations(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// Only requests to this agent.
-    #[serde(default)]
     to_agent: Option<String>,
     /// Only requests from this agent.
-    #[serde(default)]
     from_agent: Option<String>,
     /// Only requests with this status.
-    #[serde(default)]
     status: Option<CollaborationStatus>,
     #[serde(flatten)]
     page: PageArgs,

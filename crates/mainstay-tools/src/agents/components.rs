@@ -1,23 +1,16 @@
 //! `agents_components`: list registered components, by name.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Component, ComponentQuery};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::types::{ComponentStatus, PageArgs, stored_json, wire_name};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Components(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// Only components of this agent.
-    #[serde(default)]
     owner: Option<String>,
     /// Only components with this status.
-    #[serde(default)]
     status: Option<ComponentStatus>,
     #[serde(flatten)]
     page: PageArgs,
@@ -41,10 +34,8 @@ struct Entry {
     metadata: Value,
 }
 
-impl TryFrom<Component> for Entry {
-    type Error = mainstay_core::Error;
-
-    fn try_from(row: Component) -> Result<Self> {
+impl Entry {
+    fn new(row: Component) -> Result<Self> {
         let Component { name, owner, status, updated_ms, metadata } = row;
         Ok(Self { name, owner, status, last_updated: iso8601(updated_ms), metadata: stored_json(&metadata)? })
     }
@@ -69,7 +60,7 @@ impl Tool for Components {
         };
         let rows = self.0.agents().components(query).await?;
         let (rows, next_cursor) = args.page.cut(rows, |row| row.metadata.len() + 400, |row| row.name.clone());
-        let components = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
+        let components = rows.into_iter().map(Entry::new).collect::<Result<_>>()?;
         Ok(Output { components, next_cursor })
     }
 }

@@ -1,12 +1,8 @@
 //! `agents_conflicts`: list the conflicts that `agents_check_conflicts` has stored, the open ones unless asked for all.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Conflict, DetectedConflict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::types::PageArgs;
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Conflicts(pub(super) AgentTools);
 

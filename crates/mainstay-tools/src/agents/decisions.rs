@@ -4,21 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::{Proposal, Vote};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::types::{DecisionStatus, PageArgs, stored_json, wire_name};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Decisions(pub(super) AgentTools);
 
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// Only decisions with this status.
-    #[serde(default)]
     status: Option<DecisionStatus>,
     #[serde(flatten)]
     page: PageArgs,
@@ -65,10 +59,8 @@ impl From<Vote> for VoteEntry {
     }
 }
 
-impl TryFrom<Proposal> for Entry {
-    type Error = mainstay_core::Error;
-
-    fn try_from(row: Proposal) -> Result<Self> {
+impl Entry {
+    pub(super) fn new(row: Proposal) -> Result<Self> {
         let mut tally = BTreeMap::new();
         for vote in row.votes.values() {
             *tally.entry(vote.choice.clone()).or_default() += 1;
@@ -103,7 +95,7 @@ impl Tool for Decisions {
         let (status, before) = (args.status.map(wire_name), args.page.before()?);
         let rows = self.0.agents().proposals(status, before, args.page.fetch_limit()).await?;
         let (rows, next_cursor) = args.page.cut(rows, size, |row| row.id.to_string());
-        let decisions = rows.into_iter().map(Entry::try_from).collect::<Result<_>>()?;
+        let decisions = rows.into_iter().map(Entry::new).collect::<Result<_>>()?;
         Ok(Output { decisions, next_cursor })
     }
 }

@@ -4,12 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use mainstay_core::{Context, Effect, Pace, Result, Scope, Spec, Spelling, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mainstay_core::{Pace, Scope};
 
-use super::types::{WriteReply, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct DeleteAllData(pub(super) AgentTools);
 

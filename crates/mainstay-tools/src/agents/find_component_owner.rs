@@ -2,12 +2,7 @@
 //!
 //! The contract has `dry_run` for this tool, too, although it changes nothing; the reply is then a sentence.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::types::{WriteReply, validation};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct FindComponentOwner(pub(super) AgentTools);
 

@@ -1,12 +1,7 @@
 //! `agents_heartbeat`: record that an agent is alive. Every other tool that an agent calls as itself does the same; this
 //! one is for agents that have nothing else to report.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool, iso8601};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::types::{WriteReply, validation, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct Heartbeat(pub(super) AgentTools);
 

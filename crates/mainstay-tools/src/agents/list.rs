@@ -2,14 +2,9 @@
 //!
 //! An agent exists from its first call on. Whether it is alive is computed from the time of its last one, never stored.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool, iso8601};
 use mainstay_store::AgentState;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::types::{PageArgs, stored_json};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct List(pub(super) AgentTools);
 

@@ -2,14 +2,9 @@
 //!
 //! The most frequent call of the family; the store groups concurrent ones into one commit.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use mainstay_store::NewActivity;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::types::{ActivityCategory, ActivityStatus, WriteReply, validation, wire_name, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct LogActivity(pub(super) AgentTools);
 

@@ -3,8 +3,8 @@
 //! Eight tools, four resources and three prompts are published as contract 001. The other tools read back, answer and
 //! resolve what those eight have stored. Everything is kept in the store; this family holds no state but a cached count.
 //!
-//! Every tool is one file of this folder. `types/` holds the argument and reply types that several tools share,
-//! `conflict_detection/` finds agents that work on the same thing.
+//! Every tool is one file of this folder. `prelude.rs` is what each of them imports, `types/` holds the argument
+//! and reply types that several of them share, `conflict_detection/` finds agents that work on the same thing.
 
 mod activities;
 mod activity_count;
@@ -20,6 +20,7 @@ mod find_component_owner;
 mod heartbeat;
 mod list;
 mod log_activity;
+mod prelude;
 mod prompts;
 mod propose_decision;
 mod register_component;

@@ -1,13 +1,8 @@
 //! `agents_propose_decision`: put a question to the team. It stays open until `agents_resolve_decision` closes it.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
 use mainstay_store::NewProposal;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::types::{WriteReply, validation, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct ProposeDecision(pub(super) AgentTools);
 

@@ -3,14 +3,10 @@
 //! An active component belongs to its owner until the owner releases it. The store checks that in the transaction of
 //! the change, so of two agents that register a component at once one gets it.
 
-use mainstay_core::{Context, Effect, Error, Kind, Reason, Result, Spec, Spelling, Tool};
+use mainstay_core::Reason;
 use mainstay_store::{NewComponent, Registration};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::types::{ComponentStatus, WriteReply, validation, wire_name, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct RegisterComponent(pub(super) AgentTools);
 

@@ -1,13 +1,9 @@
 //! `agents_request_collaboration`: ask another agent to take part in a task. Nobody is notified; the agent that is asked
 //! polls `agents_collaborations`.
 
-use mainstay_core::{Context, Effect, Error, Result, Spec, Spelling, Tool};
 use mainstay_store::NewCollaboration;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::types::{Priority, WriteReply, validation, wire_name, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct RequestCollaboration(pub(super) AgentTools);
 

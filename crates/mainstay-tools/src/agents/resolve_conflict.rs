@@ -1,12 +1,7 @@
 //! `agents_resolve_conflict`: mark a conflict as resolved. A second time is an error, so that nobody overwrites a note.
 
-use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool, iso8601};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::conflicts::Entry;
-use super::types::{WriteReply, updated_row, validation, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct ResolveConflict(pub(super) AgentTools);
 
@@ -15,7 +10,6 @@ pub(crate) struct Args {
     /// Id of the conflict, from agents_conflicts.
     id: i64,
     /// How it was resolved.
-    #[serde(default)]
     resolution: Option<String>,
     /// Change nothing; report what would be changed.
     #[serde(default)]

@@ -1,12 +1,7 @@
 //! `agents_resolve_decision`: close a decision. Votes are not counted here: whoever closes it says what was decided.
 
-use mainstay_core::{Context, Effect, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::types::{WriteReply, validation, wire_name, write_mode};
+use super::prelude::*;
 use super::vote::{Output, reply};
-use super::{AgentTools, spec};
 
 pub(crate) struct ResolveDecision(pub(super) AgentTools);
 
@@ -26,7 +21,6 @@ pub(crate) struct Args {
     /// Final status of the decision.
     outcome: Outcome,
     /// What was decided.
-    #[serde(default)]
     resolution: Option<String>,
     /// Change nothing; report what would be changed.
     #[serde(default)]

@@ -2,12 +2,7 @@
 //!
 //! The task matters for conflicts: a registered component that is named in it counts as worked on.
 
-use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::types::{AgentStatus, WriteReply, validation, wire_name, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 pub(crate) struct UpdateStatus(pub(super) AgentTools);
 

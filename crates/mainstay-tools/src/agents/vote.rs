@@ -1,13 +1,9 @@
 //! `agents_vote`: vote on an open decision. One vote for each agent, the last one.
 
-use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_store::{ChangeOutcome, Proposal, Vote};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::decisions::Entry;
-use super::types::{WriteReply, updated_row, validation, write_mode};
-use super::{AgentTools, spec};
+use super::prelude::*;
 
 /// The votes of a decision are stored in one row and returned with it, so their number is limited.
 const MAX_VOTERS: usize = 1000;
@@ -23,7 +19,6 @@ pub(crate) struct Args {
     /// yes, no, or one of the choices that the proposal names.
     choice: String,
     /// Reason for the vote.
-    #[serde(default)]
     note: Option<String>,
     /// Change nothing; report what would be changed.
     #[serde(default)]
@@ -70,7 +65,7 @@ pub(super) fn reply(
     would: impl FnOnce() -> String,
 ) -> Result<WriteReply<Output>> {
     let decision = updated_row(changed, ("decision", id), "agents_decisions", refusal)?;
-    Ok(WriteReply::new(dry_run, would, Output { decision: decision.try_into()? }))
+    Ok(WriteReply::new(dry_run, would, Output { decision: Entry::new(decision)? }))
 }
 
 /// The store refuses a change of a decision that is closed, and a vote beyond the limit on an open one.
