@@ -14,7 +14,7 @@ use mainstay_core::{
 use serde_json::{Value, json};
 
 use crate::error::ErrorResponse;
-use crate::jsonrpc::{METHOD_NOT_FOUND, Refusal};
+use crate::jsonrpc::{self, METHOD_NOT_FOUND, Message, Refusal};
 use crate::request::Request;
 
 /// The JSON text of a response's `result` member, or the error in its place.
@@ -96,11 +96,11 @@ pub trait Dialect: Send + Sync + 'static {
     /// The policies that differ, and the name under which tools declare their spelling.
     fn policy(&self) -> DialectPolicy;
 
-    /// Decodes a message. `None` if there is nothing to do and nothing to answer.
-    fn decode(&self, message: &[u8]) -> Option<Request>;
+    /// The request that a message makes. `None` if there is nothing to do and nothing to answer.
+    fn request(&self, message: Message) -> Option<Request>;
 
-    /// The request for a message that the transport did not read to its end.
-    fn malformed(&self, refusal: &Refusal) -> Request;
+    /// The error for bytes that are not a message.
+    fn refused(&self, refusal: &Refusal) -> ErrorResponse;
 
     /// The error for a request that failed. `operation` is the method, or the name of the tool that was called.
     fn error(&self, error: &Error, operation: &str, now: Timestamp) -> ErrorResponse;
@@ -113,6 +113,19 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// The result of listing tools.
     fn tool_list(&self, entries: Vec<Value>, next: Option<String>) -> Value;
+
+    /// Decodes a message. `None` if there is nothing to do and nothing to answer.
+    fn decode(&self, message: &[u8]) -> Option<Request> {
+        match jsonrpc::read(message) {
+            Ok(message) => self.request(message?),
+            Err(refusal) => Some(Request::malformed(&refusal, self.refused(&refusal))),
+        }
+    }
+
+    /// The request for a message that the transport did not read to its end.
+    fn malformed(&self, refusal: &Refusal) -> Request {
+        Request::malformed(refusal, self.refused(refusal))
+    }
 
     /// The name of a tool in this dialect; `None` if it is not exposed. A tool has one name here and is not found under
     /// any other: what a dialect restricts must not be reachable by another spelling.

@@ -2,17 +2,20 @@
 
 use std::borrow::Cow;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::id::Id;
 
 /// An error in the terms of one dialect. Made by the dialect from a typed error; the transport only writes it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ErrorResponse {
     pub code: i32,
     pub message: Cow<'static, str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
     /// Status and headers of the HTTP response that carries it.
+    #[serde(skip)]
     pub http: HttpError,
 }
 
@@ -40,11 +43,8 @@ impl ErrorResponse {
 
     /// The error object; its members are in the order in which contract 002 froze them.
     pub fn to_json(&self) -> String {
-        let (code, message) = (self.code, Value::from(&*self.message));
-        match &self.data {
-            Some(data) => format!(r#"{{"code":{code},"message":{message},"data":{data}}}"#),
-            None => format!(r#"{{"code":{code},"message":{message}}}"#),
-        }
+        // A number and texts: what could fail to serialize is not in it.
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// The whole response.

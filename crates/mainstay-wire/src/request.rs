@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::error::ErrorResponse;
 use crate::id::Id;
+use crate::jsonrpc::Refusal;
 
 /// One decoded message.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +14,13 @@ pub struct Request {
     /// The id of the response. A request without one is carried out and not answered.
     pub id: Option<Id>,
     pub operation: Operation,
+}
+
+impl Request {
+    /// The request that stands for bytes that are not a message: it is answered with the error.
+    pub(crate) fn malformed(refusal: &Refusal, error: ErrorResponse) -> Self {
+        Self { id: Some(refusal.id.clone()), operation: Operation::Malformed(error) }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

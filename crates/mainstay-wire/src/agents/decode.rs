@@ -1,4 +1,4 @@
-//! From bytes to a request.
+//! From a message to a request.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::errors;
 use crate::dialect::method_not_found;
-use crate::jsonrpc::{self, Message, Refusal};
+use crate::jsonrpc::{self, Message};
 use crate::request::{Operation, Request};
 
 /// How much of an unknown method is repeated, in characters.
@@ -34,20 +34,10 @@ struct Uri {
     uri: String,
 }
 
-/// Decodes one message; nothing is to be done for a response to something we never asked.
-pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
-    let Message { id, method, params } = match jsonrpc::read(bytes) {
-        Ok(message) => message?,
-        Err(refusal) => return Some(malformed(&refusal)),
-    };
+pub(super) fn request(Message { id, method, params }: Message) -> Request {
     let operation = operation(&method, jsonrpc::or_empty(params))
         .unwrap_or_else(|reason| Operation::InvalidParams(errors::of_params(reason)));
-    Some(Request { id, operation })
-}
-
-/// The request for bytes that are no message.
-pub(super) fn malformed(refusal: &Refusal) -> Request {
-    Request { id: Some(refusal.id.clone()), operation: Operation::Malformed(errors::of_frame(refusal)) }
+    Request { id, operation }
 }
 
 /// Fails with the reason why the params cannot be read.
@@ -97,9 +87,14 @@ fn read<T: serde::de::DeserializeOwned>(method: &str, params: Value) -> Result<T
 mod tests {
     use serde_json::json;
 
+    use super::super::Agents;
     use super::*;
-    use crate::Id;
     use crate::error::ErrorResponse;
+    use crate::{Dialect as _, Id};
+
+    fn decode(bytes: &[u8]) -> Option<Request> {
+        Agents.decode(bytes)
+    }
 
     fn read(method: &str, params: &Value) -> Request {
         decode(json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string().as_bytes()).unwrap()

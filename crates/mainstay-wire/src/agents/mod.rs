@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::content::bare;
 use crate::dialect::{Dialect, DialectEntry, Encoded, ServerState, ToolState};
 use crate::error::ErrorResponse;
-use crate::jsonrpc::Refusal;
+use crate::jsonrpc::{Message, Refusal};
 use crate::request::Request;
 use decode::InitializeParams;
 
@@ -52,12 +52,12 @@ impl Dialect for Agents {
         POLICY
     }
 
-    fn decode(&self, message: &[u8]) -> Option<Request> {
-        decode::decode(message)
+    fn request(&self, message: Message) -> Option<Request> {
+        Some(decode::request(message))
     }
 
-    fn malformed(&self, refusal: &Refusal) -> Request {
-        decode::malformed(refusal)
+    fn refused(&self, refusal: &Refusal) -> ErrorResponse {
+        errors::of_frame(refusal)
     }
 
     fn error(&self, error: &Error, operation: &str, now: Timestamp) -> ErrorResponse {
@@ -127,7 +127,7 @@ impl Dialect for Agents {
     }
 }
 
-/// Params that were accepted by [`decode::decode`].
+/// Params that were accepted by [`decode::request`].
 fn read(params: &Value) -> InitializeParams {
     serde_json::from_value(params.clone()).unwrap_or_default()
 }

@@ -1,22 +1,15 @@
-//! From bytes to a request, and from the arguments that were sent to those a tool gets.
+//! From a message to a request, and from the arguments that were sent to those a tool gets.
 
 use mainstay_core::ToolInfo;
 use serde_json::{Map, Value};
 
-use super::{code, errors};
+use super::errors;
 use crate::error::ErrorResponse;
-use crate::jsonrpc::{self, Message};
+use crate::jsonrpc::Message;
 use crate::request::{Operation, Request};
 
-/// Decodes one message. Without an id nothing is done here, whatever the method, and nothing for a response either.
-pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
-    let Message { id, method, params } = match jsonrpc::read(bytes) {
-        Ok(message) => message?,
-        Err(refusal) => {
-            let operation = Operation::Malformed(errors::of_frame(&refusal));
-            return Some(Request { id: Some(refusal.id), operation });
-        }
-    };
+/// Without an id nothing is done here, whatever the method.
+pub(super) fn request(Message { id, method, params }: Message) -> Option<Request> {
     id.is_some().then(|| Request { id, operation: operation(&method, params) })
 }
 
@@ -54,7 +47,7 @@ pub(super) fn arguments(tool: &ToolInfo, args: Option<Value>) -> Result<Value, E
         }
         // Then every argument is invalid at once.
         Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-            Err(errors::of_code(code::of_arguments(knows)))
+            Err(errors::of_code(errors::of_arguments(knows)))
         }
     }
 }
@@ -64,9 +57,14 @@ mod tests {
     use mainstay_core::CacheFailure;
     use serde_json::json;
 
+    use super::super::Context;
     use super::*;
-    use crate::Id;
     use crate::context::list::tests::{infos, resolve};
+    use crate::{Dialect as _, Id};
+
+    fn decode(bytes: &[u8]) -> Option<Request> {
+        Context::new(std::time::Duration::from_secs(30)).decode(bytes)
+    }
 
     fn read(method: &str, more: &str) -> Operation {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}"{more}}}"#);

@@ -3,7 +3,7 @@
 use mainstay_core::{Block, CacheFailure, Error, Kind, Reply};
 use serde_json::{Value, json};
 
-use super::{code, errors};
+use super::errors;
 use crate::dialect::Encoded;
 use crate::json::to_json;
 
@@ -25,24 +25,23 @@ pub(super) fn initialize(version: &str, tools: &[Value]) -> Value {
 
 /// The text of a reply, unchanged. A tool that reports its own failure does so in words that are not the contract's.
 pub(super) fn reply(reply: &Reply) -> Vec<u8> {
-    match reply.content.first() {
-        Some(Block::Text { text, .. }) if !reply.failed => tool_result(text, ""),
-        Some(
-            Block::Text { .. } | Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_),
-        )
-        | None => failure(CacheFailure::Internal),
+    if let Some(Block::Text { text, .. }) = reply.content.first()
+        && !reply.failed
+    {
+        return tool_result(text, "");
     }
+    failure(CacheFailure::Internal)
 }
 
 /// A failed call is a result that says so, but a call that was rejected before it reached its tool has no result.
 pub(super) fn failed_call(error: &Error) -> Encoded {
     let rejected = matches!(error.kind, Kind::RateLimited | Kind::Unauthorized | Kind::ConsentRequired);
-    if rejected { Err(errors::of_code(CacheFailure::Internal)) } else { Ok(failure(code::of_error(error))) }
+    if rejected { Err(errors::of_code(CacheFailure::Internal)) } else { Ok(failure(errors::of_error(error))) }
 }
 
 /// A failed call as a result: the frozen object and a newline as its text.
 fn failure(failure: CacheFailure) -> Vec<u8> {
-    tool_result(&format!("{}\n", code::to_json(failure)), r#","isError":true"#)
+    tool_result(&format!("{}\n", errors::to_json(failure)), r#","isError":true"#)
 }
 
 /// The result of a tool. Its text may be long and is copied into the result only once.
@@ -92,7 +91,7 @@ mod tests {
             let frozen = format!(
                 r#"{{"jsonrpc":"2.0","id":"a\"1","result":{{"content":[{{"text":"{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n","type":"text"}}],"isError":true}}}}"#,
                 code.as_str(),
-                code::message(code)
+                errors::message(code)
             );
             assert_eq!(response(&failed_call(&error)), frozen);
         }

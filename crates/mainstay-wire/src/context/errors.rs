@@ -1,11 +1,12 @@
-//! The error member of a response: one of the protocol's own, or one of the contract's six codes.
+//! The error member of a response: one of the protocol's own, or one of the contract's six codes with its message and
+//! number; and which of the codes an error has.
 
-use mainstay_core::CacheFailure;
+use mainstay_core::{CacheFailure, Error, Kind, Problem, Reason};
+use serde_json::{Value, json};
 
-use super::code;
 use crate::dialect::method_not_found;
 use crate::error::ErrorResponse;
-use crate::jsonrpc::{INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Refusal};
+use crate::jsonrpc::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR, Refusal};
 
 /// How much of a name that does not exist is repeated, in characters.
 const NAME_EXCERPT: usize = 256;
@@ -46,7 +47,7 @@ pub(super) fn unknown_tool(name: &str) -> ErrorResponse {
 
 /// One of the six codes, with the contract's frozen object as data.
 pub(super) fn of_code(failure: CacheFailure) -> ErrorResponse {
-    ErrorResponse::new(code::number(failure), code::message(failure), Some(code::to_json(failure)))
+    ErrorResponse::new(number(failure), message(failure), Some(to_json(failure)))
 }
 
 /// As much of a name as is repeated in an error or in the audit.
@@ -54,14 +55,77 @@ pub(super) fn excerpt(name: &str) -> String {
     name.chars().take(NAME_EXCERPT).collect()
 }
 
+/// Which code an invalid argument has. Of several invalid arguments the first in this order is reported.
+const ARGUMENTS: [(&str, CacheFailure); 3] = [
+    ("query", CacheFailure::InvalidQuery),
+    ("budget", CacheFailure::InvalidBudget),
+    ("cache", CacheFailure::CacheMissing),
+];
+
+/// The frozen message of a code.
+pub(super) const fn message(code: CacheFailure) -> &'static str {
+    match code {
+        CacheFailure::CacheMissing => "Cache does not exist",
+        CacheFailure::CacheInvalid => "Cache exists but is invalid",
+        CacheFailure::InvalidQuery => "Query is invalid",
+        CacheFailure::InvalidBudget => "Budget is invalid",
+        CacheFailure::Io => "I/O error occurred",
+        CacheFailure::Internal => "Internal error",
+    }
+}
+
+/// The JSON-RPC error number of a code.
+pub(super) const fn number(code: CacheFailure) -> i32 {
+    match code {
+        CacheFailure::CacheMissing
+        | CacheFailure::CacheInvalid
+        | CacheFailure::InvalidQuery
+        | CacheFailure::InvalidBudget => INVALID_PARAMS,
+        CacheFailure::Io | CacheFailure::Internal => INTERNAL_ERROR,
+    }
+}
+
+/// The contract's frozen error object.
+pub(super) fn to_json(code: CacheFailure) -> Value {
+    json!({"error": {"code": code.as_str(), "message": message(code)}})
+}
+
+/// The code of the first invalid argument in the contract's order.
+pub(super) fn of_arguments(is_invalid: impl Fn(&str) -> bool) -> CacheFailure {
+    let first = ARGUMENTS.into_iter().find(|(name, _)| is_invalid(name));
+    first.map_or(CacheFailure::InvalidQuery, |(_, code)| code)
+}
+
+/// The code of an error: the one its tool chose, or else the one of its kind.
+pub(super) fn of_error(error: &Error) -> CacheFailure {
+    match (error.reason.as_deref(), error.kind) {
+        (Some(Reason::Cache(code)), _) => *code,
+        (Some(Reason::Problems(problems)), Kind::Invalid) => {
+            of_arguments(|name| problems.iter().any(|problem| argument(problem) == Some(name)))
+        }
+        // Arguments that satisfy the schema and still cannot be read hold a number past 64 bits, and the budget is the
+        // only number there is.
+        (_, Kind::Invalid) => CacheFailure::InvalidBudget,
+        (_, Kind::NotFound | Kind::Denied) => CacheFailure::CacheMissing,
+        _ => CacheFailure::Internal,
+    }
+}
+
+/// The argument a problem is about: the one its path begins with, or the missing one.
+fn argument(problem: &Problem) -> Option<&str> {
+    problem.path.split('/').nth(1).or(problem.property.as_deref())
+}
+
 #[cfg(test)]
 mod tests {
+    use mainstay_core::schema::Validator;
+
     use super::*;
 
     #[test]
     fn the_six_words_are_errors_with_their_frozen_object_as_data() {
         for code in CacheFailure::ALL {
-            let (word, message, number) = (code.as_str(), code::message(code), code::number(code));
+            let (word, message, number) = (code.as_str(), message(code), number(code));
             let frozen = format!(
                 r#"{{"code":{number},"message":"{message}","data":{{"error":{{"code":"{word}","message":"{message}"}}}}}}"#
             );
@@ -89,5 +153,80 @@ mod tests {
         let message = format!("Unknown tool: {}", "é".repeat(NAME_EXCERPT));
         assert_eq!(unknown_tool(&long).message, message);
         assert_eq!(unknown_method(&long).message.chars().count(), "Method not found: ".len() + NAME_EXCERPT);
+    }
+
+    #[test]
+    fn each_word_has_its_message_and_its_number() {
+        let told = CacheFailure::ALL.map(|code| (code.as_str(), message(code), number(code)));
+        let contract = [
+            ("cache_missing", "Cache does not exist", -32602),
+            ("cache_invalid", "Cache exists but is invalid", -32602),
+            ("invalid_query", "Query is invalid", -32602),
+            ("invalid_budget", "Budget is invalid", -32602),
+            ("io_error", "I/O error occurred", -32603),
+            ("internal_error", "Internal error", -32603),
+        ];
+        assert_eq!(told, contract);
+        let frozen = r#"{"error":{"code":"io_error","message":"I/O error occurred"}}"#;
+        assert_eq!(to_json(CacheFailure::Io).to_string(), frozen);
+    }
+
+    #[test]
+    fn every_kind_has_its_word() {
+        let expected = |kind| match kind {
+            Kind::Invalid => CacheFailure::InvalidBudget,
+            Kind::NotFound | Kind::Denied => CacheFailure::CacheMissing,
+            Kind::Unknown
+            | Kind::Unauthorized
+            | Kind::ConsentRequired
+            | Kind::RateLimited
+            | Kind::Conflict
+            | Kind::TooLarge
+            | Kind::Unavailable
+            | Kind::Cancelled
+            | Kind::TimedOut
+            | Kind::Unsupported
+            | Kind::InputRequired
+            | Kind::Internal => CacheFailure::Internal,
+        };
+        for kind in Kind::ALL {
+            assert_eq!(of_error(&Error::new(kind, "why")), expected(kind), "{kind:?}");
+            for code in CacheFailure::ALL {
+                let said = Error::new(kind, "why").with_reason(Reason::Cache(code));
+                assert_eq!(of_error(&said), code, "{kind:?}: what a tool says itself is believed");
+            }
+            for other in [Reason::path("disk_full"), Reason::Field { field: "query".into(), reason: None }] {
+                let said = Error::new(kind, "why").with_reason(other.clone());
+                assert_eq!(of_error(&said), expected(kind), "{kind:?}: {other:?} is no code of the contract");
+            }
+        }
+    }
+
+    fn broken(args: &Value) -> CacheFailure {
+        let schema = json!({"type": "object", "required": ["cache", "query", "budget"], "additionalProperties": false,
+            "properties": {"cache": {"type": "string"}, "query": {"type": "string"},
+                "budget": {"type": "integer", "minimum": 0}}});
+        let validator = Validator::new(schema.as_object().unwrap()).unwrap();
+        of_error(&validator.check(args).unwrap_err())
+    }
+
+    #[test]
+    fn of_several_wrong_arguments_the_query_is_told_before_the_budget_and_that_before_the_cache() {
+        for (args, code) in [
+            (json!({}), CacheFailure::InvalidQuery),
+            (json!({"cache": 1, "query": 1, "budget": -1}), CacheFailure::InvalidQuery),
+            (json!({"cache": "c", "budget": 1}), CacheFailure::InvalidQuery),
+            (json!({"cache": "c", "query": null, "budget": "x"}), CacheFailure::InvalidQuery),
+            (json!({"cache": 1, "query": "", "budget": -1}), CacheFailure::InvalidBudget),
+            (json!({"query": "", "budget": 1.5}), CacheFailure::InvalidBudget),
+            (json!({"cache": "c", "query": ""}), CacheFailure::InvalidBudget),
+            (json!({"cache": "c", "query": "", "budget": "7"}), CacheFailure::InvalidBudget),
+            (json!({"query": "", "budget": 1}), CacheFailure::CacheMissing),
+            (json!({"cache": ["c"], "query": "", "budget": 1}), CacheFailure::CacheMissing),
+            (json!({"cache": "c", "query": "", "budget": 1, "more": 1}), CacheFailure::InvalidQuery),
+            (json!("query"), CacheFailure::InvalidQuery),
+        ] {
+            assert_eq!(broken(&args), code, "{args}");
+        }
     }
 }

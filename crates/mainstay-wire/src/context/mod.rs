@@ -1,7 +1,6 @@
 //! The dialect `context` (contract 002): five methods of the standard, three tools, and six error codes. No path, no reason
 //! of the system and no text of an error crosses it: every message is one of the contract's own.
 
-mod code;
 mod decode;
 mod encode;
 mod errors;
@@ -16,9 +15,8 @@ use serde_json::{Value, json};
 
 use crate::dialect::{Dialect, DialectEntry, Encoded, NameKind, Order, ServerState, ToolState, Transport};
 use crate::error::ErrorResponse;
-use crate::id::Id;
-use crate::jsonrpc::Refusal;
-use crate::request::{Operation, Request};
+use crate::jsonrpc::{Message, Refusal};
+use crate::request::Request;
 
 pub use list::NAME;
 
@@ -49,13 +47,17 @@ impl Dialect for Context {
         DialectPolicy { name: NAME, deadline: Some(self.tool_timeout), ..DialectPolicy::default() }
     }
 
-    fn decode(&self, message: &[u8]) -> Option<Request> {
-        decode::decode(message)
+    fn request(&self, message: Message) -> Option<Request> {
+        decode::request(message)
+    }
+
+    fn refused(&self, refusal: &Refusal) -> ErrorResponse {
+        errors::of_frame(refusal)
     }
 
     /// A line that is too long is a parse error in this contract.
-    fn malformed(&self, _refusal: &Refusal) -> Request {
-        Request { id: Some(Id::null()), operation: Operation::Malformed(errors::parse_error()) }
+    fn malformed(&self, refusal: &Refusal) -> Request {
+        Request::malformed(refusal, errors::parse_error())
     }
 
     fn error(&self, _error: &Error, _operation: &str, _now: Timestamp) -> ErrorResponse {
@@ -116,6 +118,7 @@ fn in_contract_order(mut entries: Vec<Value>) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Id, Operation};
 
     #[test]
     fn a_line_that_is_too_long_is_a_parse_error() {

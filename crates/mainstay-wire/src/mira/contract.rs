@@ -1,4 +1,5 @@
-//! The contract's own schemas. They close three tools: what they do not name is neither accepted nor returned.
+//! The contract's own schemas, and how a tool is listed with them. They close three tools: what they do not name is
+//! neither accepted nor returned.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,10 +7,11 @@ use std::sync::Arc;
 use mainstay_core::schema::{Validator, spell_integers};
 use mainstay_core::{Error, Result, ToolInfo};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::name::tool_name;
-use crate::dialect::ToolQuery;
+use crate::dialect::{ToolQuery, ToolState, Transport};
+
+pub const NAME: &str = "mira";
 
 type Schema = Arc<Map<String, Value>>;
 
@@ -102,13 +104,40 @@ impl Contract {
         result
     }
 
+    /// One tool as the contract's closed schema has it.
+    pub(super) fn entry(&self, tool: &ToolInfo, state: ToolState<'_>) -> Value {
+        let (input, output) = self.schemas(tool);
+        let (transport, url) = match &state.endpoint.transport {
+            Transport::Stdio => ("stdio", None),
+            Transport::Http { url } => ("http", url.as_ref()),
+        };
+        json!({
+            "name": tool_name(tool),
+            "title": tool.title,
+            "description": tool.description,
+            "version": tool.version,
+            "input_schema": **input,
+            "output_schema": output.map(AsRef::as_ref),
+            "tags": tool.tags,
+            "auth_required": state.endpoint.auth_required,
+            "rate_limit": state.quota.map(|quota| json!({"calls": quota.calls, "seconds": quota.seconds})),
+            "server": {"id": "mainstay", "transport": transport, "endpoint": url},
+            "enabled": state.enabled,
+        })
+    }
+
     /// The schemas under which a tool is listed: the contract's where it has some, else the tool's own.
-    pub(super) fn schemas<'a>(&'a self, info: &'a ToolInfo) -> (&'a Schema, Option<&'a Schema>) {
+    fn schemas<'a>(&'a self, info: &'a ToolInfo) -> (&'a Schema, Option<&'a Schema>) {
         match self.closed.get(tool_name(info).as_str()) {
             Some(closed) => (&closed.params, Some(&closed.result)),
             None => (&info.input_schema, info.output_schema.as_ref()),
         }
     }
+}
+
+/// The name a tool has here: `family/verb`, unless it declares another.
+pub(super) fn tool_name(tool: &ToolInfo) -> String {
+    tool.spelling(NAME).map_or_else(|| format!("{}/{}", tool.name.family, tool.name.verb), str::to_owned)
 }
 
 fn parse(text: &str) -> Result<Schema> {
@@ -117,9 +146,10 @@ fn parse(text: &str) -> Result<Schema> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use mainstay_core::{Context, Effect, Quota, Reply, Spec, Tool, erase};
 
     use super::*;
+    use crate::dialect::Endpoint;
     use crate::mira::errors::of_error;
 
     fn refused(tool: &str, args: &Value) -> (i32, Value) {
@@ -160,6 +190,45 @@ mod tests {
         ] {
             let error = contract.tool_query(params.clone()).err().unwrap();
             assert_eq!(of_error(&error).code, code, "{params}");
+        }
+    }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Args {}
+
+    struct Read;
+
+    impl Tool for Read {
+        const SPEC: Spec = Spec {
+            title: "Read",
+            description: "Reads.",
+            tags: &["fs", "text"],
+            ..Spec::new("files", "read", Effect::Reads)
+        };
+        type Args = Args;
+        type Output = Reply;
+
+        async fn call(&self, _args: Args, _context: &Context) -> Result<Reply> {
+            Ok(Reply::default())
+        }
+    }
+
+    #[test]
+    fn an_entry_fits_the_contracts_result_and_shows_its_literal_schemas() {
+        let contract = Contract::read().unwrap();
+        let tool = erase(Read).unwrap();
+        let result = include_str!("../../../../contracts/mira/schemas/tools-list.result.json");
+        let validator = Validator::new(&serde_json::from_str(result).unwrap()).unwrap();
+        let quota = Some(Quota { calls: 3, seconds: 60 });
+        let http = |endpoint: Option<&str>| Transport::Http { url: endpoint.map(str::to_owned) };
+        let places = [(Transport::Stdio, None), (http(Some("http://127.0.0.1:1/rpc")), quota), (http(None), None)];
+        for (transport, quota) in places {
+            let endpoint = Endpoint { transport, auth_required: true };
+            let entry = contract.entry(tool.info(), ToolState { enabled: false, quota, endpoint: &endpoint });
+            validator.check(&json!({"tools": [entry], "next_cursor": null})).unwrap();
+            let params = include_str!("../../../../contracts/mira/schemas/files-read.params.json");
+            assert_eq!(entry["input_schema"], serde_json::from_str::<Value>(params).unwrap());
+            assert_eq!(entry["rate_limit"].is_null(), quota.is_none());
         }
     }
 }

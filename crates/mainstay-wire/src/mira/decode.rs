@@ -3,16 +3,12 @@
 use serde_json::Value;
 
 use super::errors;
-use crate::jsonrpc::{self, Message, Refusal};
+use crate::jsonrpc::{self, Message};
 use crate::request::{Operation, Request};
 
-/// Decodes one message. There is nothing to do for a response, for a list without an id, and for notifications of the
-/// standard protocol, of which the contract has none.
-pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
-    let Message { id, method, params } = match jsonrpc::read(bytes) {
-        Ok(message) => message?,
-        Err(refusal) => return Some(malformed(&refusal)),
-    };
+/// There is nothing to do for a list without an id, and for notifications of the standard protocol, of which the contract
+/// has none.
+pub(super) fn request(Message { id, method, params }: Message) -> Option<Request> {
     if id.is_none() && (method == "tools/list" || method.starts_with("notifications/")) {
         return None;
     }
@@ -28,37 +24,24 @@ pub(super) fn decode(bytes: &[u8]) -> Option<Request> {
     Some(Request { id, operation })
 }
 
-pub(super) fn malformed(refusal: &Refusal) -> Request {
-    Request { id: Some(refusal.id.clone()), operation: Operation::Malformed(errors::of_frame(refusal)) }
-}
-
 /// Whether the client wants the output as it appears, and has an id under which it can be sent.
 pub(super) fn wants_chunks(request: &Request) -> bool {
-    match &request.operation {
-        Operation::CallTool { args: Some(args), .. } => {
-            request.id.is_some() && args.get("stream") == Some(&Value::Bool(true))
-        }
-        Operation::CallTool { args: None, .. }
-        | Operation::Initialize(_)
-        | Operation::Ping
-        | Operation::ListTools(_)
-        | Operation::ListResources
-        | Operation::ReadResource { .. }
-        | Operation::ListPrompts
-        | Operation::GetPrompt { .. }
-        | Operation::UnknownMethod { .. }
-        | Operation::InvalidParams(_)
-        | Operation::Malformed(_) => false,
-    }
+    let Operation::CallTool { args: Some(args), .. } = &request.operation else { return false };
+    request.id.is_some() && args.get("stream") == Some(&Value::Bool(true))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::Mira;
     use super::*;
-    use crate::Id;
     use crate::error::ErrorResponse;
+    use crate::{Dialect as _, Id};
+
+    fn decode(bytes: &[u8]) -> Option<Request> {
+        Mira::new().unwrap().decode(bytes)
+    }
 
     fn read(message: &Value) -> Option<Request> {
         decode(message.to_string().as_bytes())

@@ -6,8 +6,6 @@
 mod contract;
 mod decode;
 mod errors;
-mod list;
-mod name;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,11 +19,11 @@ use crate::content::bare;
 use crate::dialect::{Dialect, DialectEntry, Encoded, NameKind, ToolQuery, ToolState};
 use crate::error::ErrorResponse;
 use crate::id::Id;
-use crate::jsonrpc::Refusal;
+use crate::jsonrpc::{Message, Refusal};
 use crate::request::Request;
 use contract::Contract;
 
-pub use name::NAME;
+pub use contract::NAME;
 
 /// The line in the list of dialects.
 pub const ENTRY: DialectEntry = DialectEntry {
@@ -52,12 +50,12 @@ impl Dialect for Mira {
         DialectPolicy { name: NAME, ..DialectPolicy::default() }
     }
 
-    fn decode(&self, message: &[u8]) -> Option<Request> {
-        decode::decode(message)
+    fn request(&self, message: Message) -> Option<Request> {
+        decode::request(message)
     }
 
-    fn malformed(&self, refusal: &Refusal) -> Request {
-        decode::malformed(refusal)
+    fn refused(&self, refusal: &Refusal) -> ErrorResponse {
+        errors::of_frame(refusal)
     }
 
     fn error(&self, error: &Error, _operation: &str, _now: Timestamp) -> ErrorResponse {
@@ -73,7 +71,7 @@ impl Dialect for Mira {
 
     /// Every tool of the server has a name here.
     fn tool_name<'a>(&self, tool: &'a ToolInfo) -> Option<Cow<'a, str>> {
-        Some(name::tool_name(tool).into())
+        Some(contract::tool_name(tool).into())
     }
 
     fn tool_query(&self, params: Value) -> Result<ToolQuery> {
@@ -81,7 +79,7 @@ impl Dialect for Mira {
     }
 
     fn tool_entry(&self, tool: &ToolInfo, state: ToolState<'_>) -> Option<Value> {
-        Some(list::entry(&self.contract, tool, state))
+        Some(self.contract.entry(tool, state))
     }
 
     fn tool_list(&self, entries: Vec<Value>, next: Option<String>) -> Value {

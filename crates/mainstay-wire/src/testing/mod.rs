@@ -34,11 +34,7 @@ impl Dialect for Minimal {
         DialectPolicy { name: NAME, response_bytes: Some(RESPONSE_BYTES), ..DialectPolicy::default() }
     }
 
-    fn decode(&self, message: &[u8]) -> Option<Request> {
-        let Message { id, method, params } = match jsonrpc::read(message) {
-            Ok(message) => message?,
-            Err(refusal) => return Some(self.malformed(&refusal)),
-        };
+    fn request(&self, Message { id, method, params }: Message) -> Option<Request> {
         let mut params = jsonrpc::or_empty(params);
         let operation = match (method.as_str(), params["name"].as_str()) {
             ("tools/list", _) => Operation::ListTools(params),
@@ -53,9 +49,8 @@ impl Dialect for Minimal {
         Some(Request { id, operation })
     }
 
-    fn malformed(&self, refusal: &Refusal) -> Request {
-        let error = ErrorResponse::new(refusal.code, refusal.message.clone(), None);
-        Request { id: Some(refusal.id.clone()), operation: Operation::Malformed(error) }
+    fn refused(&self, refusal: &Refusal) -> ErrorResponse {
+        ErrorResponse::new(refusal.code, refusal.message.clone(), None)
     }
 
     /// One code for every error; the kind tells them apart.
