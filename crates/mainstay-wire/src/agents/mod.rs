@@ -2,7 +2,6 @@
 //! error codes, each with its HTTP status.
 
 mod decode;
-mod encode;
 mod errors;
 mod list;
 
@@ -10,19 +9,25 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainstay_core::{
-    Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, Result, ToolInfo,
+    Body, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, Result, ToolInfo,
+    iso8601,
 };
 use serde_json::{Value, json};
 
-use crate::content::bare;
+use crate::content::{bare, body, texts};
 use crate::dialect::{Dialect, DialectEntry, Encoded, ServerState, ToolState};
 use crate::error::ErrorResponse;
 use crate::jsonrpc::{Message, Refusal};
 use crate::request::Request;
 use decode::InitializeParams;
 
-pub use encode::{VERSION, capabilities};
 pub use list::NAME;
+
+/// The version of the protocol that the contract names.
+pub const VERSION: &str = "2025-06-18";
+
+/// What a client can ask for in a session.
+const SUPPORTS: [&str; 3] = ["tools", "resources", "prompts"];
 
 /// The longest part of a client's name or version that is kept, in characters.
 const CLIENT_INFO: usize = 200;
@@ -81,7 +86,14 @@ impl Dialect for Agents {
     }
 
     fn initialize(&self, params: &Value, server: ServerState<'_>) -> Value {
-        encode::initialize(&capabilities(read(params).capabilities.as_deref()), &server)
+        json!({
+            "protocol_version": VERSION,
+            "session_id": server.session,
+            "capabilities": capabilities(read(params).capabilities.as_deref()),
+            "tools_count": server.tools.len(),
+            "resources_count": server.resources,
+            "prompts_count": server.prompts,
+        })
     }
 
     fn session_state(&self, params: &Value, user: Option<&str>) -> Option<String> {
@@ -100,22 +112,48 @@ impl Dialect for Agents {
         Some("db://schema/complete")
     }
 
+    /// The contract calls the MIME type `type`.
     fn resource_list(&self, resources: &[ResourceInfo]) -> Value {
-        resources.iter().map(encode::resource).collect()
+        let entry = |resource: &ResourceInfo| {
+            let ResourceInfo { uri, name, mime, description, .. } = resource;
+            json!({"uri": uri, "name": name, "type": mime, "description": description})
+        };
+        resources.iter().map(entry).collect()
     }
 
+    /// JSON as a value, text as text, anything else in base64, with `encoding` saying so.
     fn contents(&self, uri: &str, contents: Vec<Contents>, listed: Option<&ResourceInfo>) -> Result<Value> {
         let first = contents.into_iter().next().ok_or_else(|| Error::not_found(format!("{uri:?} is empty.")))?;
-        Ok(encode::contents(uri, first, listed))
+        let mime = first.mime.or_else(|| listed.and_then(|listed| listed.mime.clone()));
+        let name = listed.map_or_else(|| uri.rsplit('/').next().unwrap_or(uri), |listed| listed.name.as_str());
+        let mut metadata = json!({"uri": uri, "name": name, "type": mime});
+        let content = match first.body {
+            Body::Text(text) if mime.as_deref() == Some("application/json") => {
+                serde_json::from_str(&text).unwrap_or(Value::String(text))
+            }
+            Body::Text(text) => Value::String(text),
+            bytes @ Body::Bytes(_) => {
+                metadata["encoding"] = "base64".into();
+                Value::String(body(bytes))
+            }
+        };
+        Ok(json!({"uri": uri, "content": content, "metadata": metadata}))
     }
 
     /// Prompts that are a text with placeholders; the contract shows the template.
     fn prompt_entry(&self, prompt: &PromptInfo) -> Option<Value> {
-        encode::prompt(prompt)
+        let PromptInfo { name, description, template: Some(template), arguments, .. } = prompt else { return None };
+        let arguments: Vec<Value> = arguments
+            .iter()
+            .map(|argument| json!({"name": argument.name, "type": "string", "required": argument.required}))
+            .collect();
+        Some(json!({"name": name, "description": description, "arguments": arguments, "template": template}))
     }
 
+    /// The text of all messages.
     fn prompt(&self, name: &str, reply: PromptReply, now: Timestamp) -> Result<Value> {
-        Ok(encode::prompt_result(name, reply, now))
+        let blocks: Vec<_> = reply.messages.into_iter().map(|message| message.content).collect();
+        Ok(json!({"prompt": name, "result": texts(&blocks), "executed_at": iso8601(now.as_millisecond())}))
     }
 
     fn http_error(&self, status: u16, reason: &str) -> Option<ErrorResponse> {
@@ -127,6 +165,17 @@ impl Dialect for Agents {
     }
 }
 
+/// What can be used in a session, of what the client asked for.
+pub fn capabilities(asked: Option<&[String]>) -> Value {
+    let wanted = |name: &&str| asked.is_none_or(|asked| asked.iter().any(|other| other == name));
+    let supports: Vec<&str> = SUPPORTS.into_iter().filter(wanted).collect();
+    json!({
+        "protocol_version": VERSION,
+        "supports": supports,
+        "features": {"idempotency": true, "dry_run": true, "streaming": false, "batch": false},
+    })
+}
+
 /// Params that were accepted by [`decode::request`].
 fn read(params: &Value) -> InitializeParams {
     serde_json::from_value(params.clone()).unwrap_or_default()
@@ -134,4 +183,60 @@ fn read(params: &Value) -> InitializeParams {
 
 fn excerpt(text: &str) -> String {
     text.chars().take(CLIENT_INFO).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::{Block, PromptArgument, PromptMessage};
+
+    use super::*;
+
+    #[test]
+    fn what_was_asked_for_and_is_known_can_be_done() {
+        assert_eq!(capabilities(None)["supports"], json!(["tools", "resources", "prompts"]));
+        let asked = ["prompts".to_owned(), "magic".to_owned()];
+        assert_eq!(capabilities(Some(&asked))["supports"], json!(["prompts"]));
+    }
+
+    #[test]
+    fn a_resource_is_shown_as_what_it_is() {
+        let shown = |mime: &str, body: Body| {
+            let contents_of = Contents { uri: "file://a/b.x".into(), mime: Some(mime.into()), body };
+            Agents.contents("file://a/b.x", vec![contents_of], None).unwrap()
+        };
+        let json = shown("application/json", Body::Text(r#"{"tables":["a"]}"#.into()));
+        assert_eq!(json["content"], json!({"tables": ["a"]}));
+        assert_eq!(json["metadata"], json!({"uri": "file://a/b.x", "name": "b.x", "type": "application/json"}));
+        assert_eq!(shown("application/json", Body::Text("no json".into()))["content"], "no json");
+        assert_eq!(shown("text/plain", Body::Text("{}".into()))["content"], "{}");
+        let bytes = shown("image/png", Body::Bytes(vec![0, 255]));
+        assert_eq!((&bytes["content"], &bytes["metadata"]["encoding"]), (&json!("AP8="), &json!("base64")));
+        let listed = ResourceInfo { name: "Named".into(), mime: Some("text/x".into()), ..ResourceInfo::default() };
+        let bare = Contents { uri: "x".into(), mime: None, body: Body::Text(String::new()) };
+        assert_eq!(
+            Agents.contents("x", vec![bare], Some(&listed)).unwrap()["metadata"],
+            json!({"uri": "x", "name": "Named", "type": "text/x"})
+        );
+    }
+
+    #[test]
+    fn a_prompt_is_a_text_with_places_to_fill_in() {
+        let argument =
+            |name: &str, required| PromptArgument { name: name.into(), required, ..PromptArgument::default() };
+        let mut info = PromptInfo {
+            name: "p".into(),
+            description: "d".into(),
+            arguments: vec![argument("a", true), argument("b", false)],
+            ..PromptInfo::default()
+        };
+        assert_eq!(Agents.prompt_entry(&info), None);
+        info.template = Some("Do {a}{b}".into());
+        let shown = json!({"name": "p", "description": "d", "template": "Do {a}{b}", "arguments": [
+            {"name": "a", "type": "string", "required": true}, {"name": "b", "type": "string", "required": false}]});
+        assert_eq!(Agents.prompt_entry(&info), Some(shown));
+        let reply = PromptReply { messages: vec![PromptMessage::user(Block::text("Do it"))], description: None };
+        let at = "2025-09-18T10:00:00.123Z".parse().unwrap();
+        let expected = json!({"prompt": "p", "result": "Do it", "executed_at": "2025-09-18T10:00:00Z"});
+        assert_eq!(Agents.prompt("p", reply, at).unwrap(), expected);
+    }
 }
