@@ -4,7 +4,6 @@
 //! through one writer that groups commits, and is on disk when its future resolves. Time comes in as an argument.
 
 mod audit;
-mod database;
 mod error;
 mod migrate;
 mod operations;

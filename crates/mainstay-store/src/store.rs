@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::database::Database;
 use crate::operations::{
-    Agents, AuditLog, Consents, Feed, Idempotency, Nonces, OAuth, Secrets, Sessions, SigningKeys, sweep,
+    Agents, AuditLog, Consents, Database, Feed, Idempotency, Nonces, OAuth, Secrets, Sessions, SigningKeys, sweep,
 };
 use crate::sql::{Connector, Readers};
 use crate::url::Location;
@@ -119,8 +118,5 @@ impl Store {
 
 /// A statement that fails while the store is opened is reported as a failure to open it.
 fn while_opening(error: StoreError) -> StoreError {
-    match error {
-        StoreError::Failed(why) => StoreError::Open(why),
-        other @ (StoreError::Url(_) | StoreError::Open(_) | StoreError::Closed | StoreError::Overloaded) => other,
-    }
+    if let StoreError::Failed(why) = error { StoreError::Open(why) } else { error }
 }

@@ -1,8 +1,8 @@
 //! The operations on the audit log.
 
+use super::Database;
 use crate::Result;
 use crate::audit::{self, AuditEntry, AuditQuery, AuditReport, AuditRow};
-use crate::database::Database;
 
 /// The audit log.
 #[derive(Clone, Copy)]

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{Columns, FromColumns as _, from_columns, params};
 use crate::writer::transaction;
 use crate::{Result, StoreError};

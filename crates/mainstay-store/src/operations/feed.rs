@@ -1,6 +1,6 @@
 //! Recent events, numbered in one order for all replicas, so that a client that reconnects can read what it missed.
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{Conn, from_columns, params};
 use crate::writer::{Writer, transaction};
 use crate::{Result, StoreError};

@@ -1,6 +1,6 @@
 //! Idempotency keys: a call with a key has its effect once, whatever crashes in between.
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::params;
 use crate::writer::transaction;
 use crate::{Result, StoreError};

@@ -10,7 +10,6 @@ mod audit;
 mod consents;
 mod feed;
 mod idempotency;
-mod nonces;
 mod oauth;
 mod secrets;
 mod sessions;
@@ -22,9 +21,18 @@ pub use audit::AuditLog;
 pub use consents::*;
 pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage, NewFeedPage};
 pub use idempotency::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
-pub use nonces::Nonces;
 pub use oauth::{Client, NewRefreshToken, OAuth, RefreshToken, Rotation};
-pub use secrets::Secrets;
+pub use secrets::{Nonces, Secrets};
 pub use sessions::{Session, Sessions};
 pub use signing_keys::{SigningKey, SigningKeys};
 pub(crate) use sweep::sweep;
+
+use crate::sql::Readers;
+use crate::writer::Writer;
+
+/// What every operation works with. Reads go to a connection of the pool and never wait for a write; whatever changes
+/// something goes through the writer.
+pub(crate) struct Database {
+    pub(crate) readers: Readers,
+    pub(crate) writer: Writer,
+}

@@ -4,7 +4,7 @@
 //! stored by their hash and rotated on every use (RFC 9700, section 4.14): the second use of one shows that it was
 //! stolen, and revokes its family.
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{Conn, from_columns, params};
 use crate::writer::transaction;
 use crate::{Result, StoreError};
@@ -53,6 +53,9 @@ pub enum Rotation {
     Unknown,
 }
 
+/// What [`REFRESH`] reads: the token, and whether it is spent or revoked.
+type StoredToken = (RefreshToken, bool, bool);
+
 const ADD_CLIENT: &str = "INSERT INTO oauth_client (id, name, secret_hash, scopes, created_ms, disabled) \
      VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING";
 const CLIENT: &str = "SELECT id, name, secret_hash, scopes, created_ms, disabled FROM oauth_client WHERE id = $1";
@@ -65,9 +68,6 @@ const REFRESH: &str = "SELECT family, client, subject, scopes, expires_ms, spent
      WHERE hash = $1 AND client = $2";
 const INSERT_SUCCESSOR: &str = "INSERT INTO oauth_refresh (hash, family, client, subject, scopes, created_ms, expires_ms) \
      SELECT $2, family, client, subject, scopes, $3, $4 FROM oauth_refresh WHERE hash = $1 ON CONFLICT DO NOTHING";
-/// What [`REFRESH`] reads: the token, and whether it is spent or revoked.
-type StoredToken = (RefreshToken, bool, bool);
-
 const REVOKE_ACCESS: &str = "INSERT INTO oauth_revoked (jti, expires_ms) VALUES ($1, $2) \
      ON CONFLICT (jti) DO UPDATE SET expires_ms = excluded.expires_ms \
      WHERE oauth_revoked.expires_ms < excluded.expires_ms";

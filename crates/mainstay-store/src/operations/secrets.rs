@@ -1,6 +1,6 @@
-//! Keys of the server itself.
+//! What all replicas have to agree on: keys of the server itself, and values that may be used once.
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::params;
 use crate::writer::transaction;
 use crate::{Result, StoreError};
@@ -18,5 +18,17 @@ impl Secrets<'_> {
             db.one("SELECT value FROM secret WHERE name = $1", &params![name]).await
         })?;
         outcome.ok_or_else(|| StoreError::failed("a secret that was written cannot be read"))
+    }
+}
+
+/// Nonces, shared by all replicas.
+#[derive(Clone, Copy)]
+pub struct Nonces<'s>(pub(crate) &'s Database);
+
+impl Nonces<'_> {
+    /// True for the first caller on any replica, false ever after. It may be forgotten after `expires_ms`.
+    pub async fn claim(self, nonce: &str, expires_ms: i64) -> Result<bool> {
+        let sql = "INSERT INTO nonce (nonce, expires_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+        Ok(self.0.writer.change(sql, params![nonce, expires_ms]).await? > 0)
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions of the older protocol versions: stored, so that any replica can answer.
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{Select, from_columns, params};
 use crate::{Result, StoreError};
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{from_columns, params};
 use crate::writer::transaction;
 use crate::{Result, StoreError};

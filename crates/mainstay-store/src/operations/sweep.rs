@@ -1,8 +1,8 @@
 //! Deleting what has expired.
 
+use super::Database;
 use super::feed;
 use crate::Result;
-use crate::database::Database;
 use crate::sql::params;
 
 /// An idempotency key, a nonce or a revoked token counts only until it expires, so none of these deletes can change

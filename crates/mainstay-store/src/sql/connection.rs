@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection as _, PgConnection, SqlSafeStr, SqliteConnection};
 
 use super::value::{FromColumns, Param, Row, bind};
-use super::{driver, postgres, sqlite};
+use super::{connect_options, driver};
 use crate::url::Location;
 use crate::{Result, StoreOptions};
 
@@ -43,18 +43,22 @@ impl Connector {
     pub(crate) fn new(location: &Location, options: &StoreOptions) -> Result<Self> {
         match location {
             Location::Sqlite(path) => {
-                sqlite::prepare_file(path)?;
-                Ok(Self::Sqlite { options: sqlite::writing(path, options), patience: options.busy_timeout })
+                connect_options::create_sqlite_file(path)?;
+                Ok(Self::Sqlite {
+                    options: connect_options::sqlite_writer(path, options),
+                    patience: options.busy_timeout,
+                })
             }
-            Location::Postgres(server) => Ok(Self::Postgres(postgres::configured((**server).clone(), options))),
+            Location::Postgres(server) => Ok(Self::Postgres(connect_options::postgres((**server).clone(), options))),
         }
     }
 
     pub(crate) async fn connect(&self) -> Result<WriteConnection> {
         match self {
-            Self::Sqlite { options, patience } => {
-                sqlite::connect_patiently(options, *patience).await.map(Box::new).map(WriteConnection::Sqlite)
-            }
+            Self::Sqlite { options, patience } => connect_options::connect_sqlite_patiently(options, *patience)
+                .await
+                .map(Box::new)
+                .map(WriteConnection::Sqlite),
             Self::Postgres(options) => {
                 PgConnection::connect_with(options).await.map(Box::new).map(WriteConnection::Postgres)
             }

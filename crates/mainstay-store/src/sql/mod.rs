@@ -4,11 +4,10 @@
 //! differ, [`Engine::pick`] picks the text. The drivers have the same methods but no common type, so each call is
 //! dispatched here, and nothing outside of this module names a driver.
 
+mod connect_options;
 mod connection;
-mod postgres;
 mod readers;
 mod select;
-mod sqlite;
 mod value;
 
 pub(crate) use connection::{Conn, Connector, Engine, WriteConnection};

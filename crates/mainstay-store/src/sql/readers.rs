@@ -8,7 +8,7 @@ use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 
 use super::connection::{Conn, Engine};
 use super::value::{FromColumns, Param};
-use super::{driver, postgres, sqlite};
+use super::{connect_options, driver};
 use crate::url::Location;
 use crate::{Result, StoreOptions};
 
@@ -22,8 +22,10 @@ impl Readers {
     /// Connects on first use.
     pub(crate) fn new(location: &Location, options: &StoreOptions) -> Self {
         match location {
-            Location::Sqlite(path) => Self::Sqlite(sqlite::reading(path, options)),
-            Location::Postgres(server) => Self::Postgres(postgres::reading((**server).clone(), options)),
+            Location::Sqlite(path) => Self::Sqlite(connect_options::sqlite_readers(path, options)),
+            Location::Postgres(server) => {
+                Self::Postgres(connect_options::postgres_readers((**server).clone(), options))
+            }
         }
     }
 

@@ -65,16 +65,12 @@ impl<A: Send + Sync, T: Send + Sync> Job for Operation<A, T> {
     }
 }
 
-/// The job, and where its result arrives.
-pub(super) fn new<A, T>(
+/// The job, with the sender that takes its result to the caller.
+pub(super) fn new<A: Send + Sync + 'static, T: Send + Sync + 'static>(
     mode: WriteMode,
     arguments: A,
     statements: Statements<A, T>,
-) -> (Box<dyn Job>, oneshot::Receiver<Result<T>>)
-where
-    A: Send + Sync + 'static,
-    T: Send + Sync + 'static,
-{
-    let (caller, result) = oneshot::channel();
-    (Box::new(Operation { mode, arguments, statements, result: Err(StoreError::Closed), caller }), result)
+    caller: oneshot::Sender<Result<T>>,
+) -> Box<dyn Job> {
+    Box::new(Operation { mode, arguments, statements, result: Err(StoreError::Closed), caller })
 }

@@ -63,14 +63,13 @@ impl Writer {
 
     /// Resolves once the operation is on disk; a dry run resolves with the result, and nothing is changed. Once queued
     /// it happens, whether or not anybody still waits for it.
-    pub(crate) async fn transaction<A, T>(&self, mode: WriteMode, arguments: A, run: Statements<A, T>) -> Result<T>
-    where
-        A: Send + Sync + 'static,
-        T: Send + Sync + 'static,
-    {
-        let (job, result) = job::new(mode, arguments, run);
-        self.shared.queue.send(Item::Job(job)).await?;
-        result.await.map_err(|_| StoreError::Closed)?
+    pub(crate) async fn transaction<A: Send + Sync + 'static, T: Send + Sync + 'static>(
+        &self,
+        mode: WriteMode,
+        arguments: A,
+        run: Statements<A, T>,
+    ) -> Result<T> {
+        self.send(|caller| Item::Job(job::new(mode, arguments, run, caller))).await
     }
 
     /// An operation of one statement; resolves with the number of rows it changed.
@@ -80,18 +79,21 @@ impl Writer {
 
     /// Resolves with the number of the audit row once it is on disk.
     pub(crate) async fn append(&self, entry: &AuditEntry) -> Result<i64> {
-        let (waiter, result) = oneshot::channel();
         let mut row = EncodedRows::default();
         row.push(entry)?;
-        self.shared.queue.send(Item::Append(row, waiter)).await?;
-        result.await.map_err(|_| StoreError::Closed)?
+        self.send(|caller| Item::Append(row, caller)).await
     }
 
     /// Resolves once every audit row queued before is on disk.
     pub(crate) async fn flush(&self) -> Result<()> {
-        let (waiter, result) = oneshot::channel();
-        self.shared.queue.send(Item::Flush(waiter)).await?;
-        result.await.map_err(|_| StoreError::Closed)?
+        self.send(Item::Flush).await
+    }
+
+    /// Queues what is made of the sender of its outcome, and waits for the outcome.
+    async fn send<T>(&self, item: impl FnOnce(oneshot::Sender<Result<T>>) -> Item) -> Result<T> {
+        let (caller, outcome) = oneshot::channel();
+        self.shared.queue.send(item(caller)).await?;
+        outcome.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Queues an audit row without waiting; fails at once while writing fails.

@@ -21,7 +21,7 @@ pub use proposals::{NewProposal, Proposal, Vote};
 pub use states::{AgentCounts, AgentState};
 pub use tables::Column;
 
-use crate::database::Database;
+use super::Database;
 use crate::sql::{Conn, FromColumns, Param, params};
 use crate::{Result, StoreError};
 
