@@ -6,13 +6,11 @@ use rayon::iter::{IndexedParallelIterator as _, IntoParallelIterator as _, Paral
 
 use crate::progress::Progress;
 
+/// The number of threads that work at once.
+pub(crate) use rayon::current_num_threads as threads;
+
 /// Documents that one thread takes at a time. Work on fewer than twice as many stays on the calling thread.
 const CHUNK: usize = 32;
-
-/// The number of threads that work at once.
-pub(crate) fn threads() -> usize {
-    rayon::current_num_threads()
-}
 
 /// Calls `work` with every number below `count` and returns the results in order, or one of the errors there were.
 /// Reports progress, and stops early when the call is cancelled.

@@ -44,15 +44,10 @@ impl DocumentWatcher {
 
     /// The documents of a cache: none if it is missing or damaged, `None` if that cannot be told now.
     fn entries(&self, cache: &str) -> Option<Vec<Entry>> {
+        let is_gone = |failure| matches!(failure, CacheFailure::CacheMissing | CacheFailure::CacheInvalid);
         match self.caches.entries(cache, &Progress::default()) {
-            Ok(entries) => Some(entries),
-            Err(error) => match CacheFailure::of(&error) {
-                CacheFailure::CacheMissing | CacheFailure::CacheInvalid => Some(Vec::new()),
-                CacheFailure::InvalidQuery
-                | CacheFailure::InvalidBudget
-                | CacheFailure::Io
-                | CacheFailure::Internal => None,
-            },
+            Err(error) if is_gone(CacheFailure::of(&error)) => Some(Vec::new()),
+            entries => entries.ok(),
         }
     }
 

@@ -8,7 +8,7 @@ use mainstay_sandbox::{Dir, Metadata};
 
 use super::select::{Query, WordCount, answer};
 use super::shard::{Shard, ShardBuilder};
-use super::terms::count_words;
+use super::terms::{count_words, distinct};
 use crate::context::cache::Cache;
 use crate::context::parallel;
 use crate::progress::Progress;
@@ -89,7 +89,7 @@ impl Index {
     /// The answer to a query. Counts from memory; only the selected documents are read.
     pub(crate) fn resolve(&self, query: &Query<'_>, progress: &Progress) -> Result<String> {
         let mut matches = vec![0; self.counts.len()];
-        for term in query.terms.distinct() {
+        for term in distinct(&query.terms) {
             for shard in &self.shards {
                 shard.add_matches(term, &mut matches[shard.documents()]);
             }

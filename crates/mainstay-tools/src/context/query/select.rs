@@ -1,10 +1,12 @@
 //! Selecting documents for a budget, best first; one that does not fit is left out and the next is tried. The rules and the
 //! answer's bytes are the contract's.
 
+use std::borrow::Cow;
+
 use mainstay_core::{Error, Kind, Result};
 use serde::Serialize;
 
-use super::terms::Terms;
+use super::terms::{count_words, distinct, words};
 use crate::context::cache::Cache;
 use crate::context::parallel;
 use crate::progress::Progress;
@@ -23,21 +25,15 @@ impl WordCount {
     }
 }
 
-/// A selected document: its number, and how many of its words are terms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Selected {
-    pub(crate) nth: usize,
-    matches: u64,
-}
-
 /// The share of words that are terms; 0 for a document without words.
 #[expect(clippy::cast_precision_loss, reason = "the contract computes in f32")]
 fn score(matches: u64, words: u64) -> f32 {
     if words == 0 { 0.0 } else { matches as f32 / words as f32 }
 }
 
-/// Documents are numbered in the order of their ids, which breaks ties. Those without a match come last.
-pub(crate) fn select(counts: &[WordCount], matches: &[u64], budget: u64) -> Vec<Selected> {
+/// The numbers of the selected documents. They are numbered in the order of their ids, which breaks ties; those without a
+/// match come last.
+pub(crate) fn select(counts: &[WordCount], matches: &[u64], budget: u64) -> Vec<usize> {
     let mut matching: Vec<(f32, usize)> = matches
         .iter()
         .enumerate()
@@ -54,7 +50,7 @@ pub(crate) fn select(counts: &[WordCount], matches: &[u64], budget: u64) -> Vec<
         // A budget of 0 selects nothing, not even an empty document.
         if tokens <= left && budget > 0 {
             left -= tokens;
-            selected.push(Selected { nth, matches: matches[nth] });
+            selected.push(nth);
         }
     }
     selected
@@ -72,7 +68,8 @@ pub enum Format {
 #[derive(Debug)]
 pub(crate) struct Query<'a> {
     pub(crate) text: &'a str,
-    pub(crate) terms: Terms,
+    /// In lower case, as often as they occur in the text.
+    pub(crate) terms: Vec<String>,
     pub(crate) budget: u64,
     pub(crate) format: Format,
     /// The largest answer, in bytes.
@@ -82,7 +79,13 @@ pub(crate) struct Query<'a> {
 impl<'a> Query<'a> {
     /// A query without a limit on the answer.
     pub(crate) fn new(text: &'a str, budget: u64) -> Self {
-        Self { text, terms: Terms::of(text), budget, format: Format::Json, max_bytes: u64::MAX }
+        Self {
+            text,
+            terms: words(text).map(Cow::into_owned).collect(),
+            budget,
+            format: Format::Json,
+            max_bytes: u64::MAX,
+        }
     }
 }
 
@@ -132,17 +135,17 @@ pub(crate) fn answer(
 ) -> Result<String> {
     let selected = select(counts, matches, query.budget);
     check_size(counts, &selected, query)?;
-    let read = |nth: usize| cache.read(&cache.entries[selected[nth].nth]).map(|document| document.content);
+    let read = |nth: usize| cache.read(&cache.entries[selected[nth]]).map(|document| document.content);
     let contents = parallel::map_documents(selected.len(), progress, read)?;
-    let documents = selected.iter().zip(&contents).map(|(selected, content)| {
-        let (entry, count) = (&cache.entries[selected.nth], counts[selected.nth]);
+    let documents = selected.iter().zip(&contents).map(|(&nth, content)| {
+        let (entry, count, term_matches) = (&cache.entries[nth], counts[nth], matches[nth]);
         DocumentJson {
             id: &entry.id,
             version: &entry.version,
             content,
-            score: score(selected.matches, count.words),
+            score: score(term_matches, count.words),
             tokens: count.tokens,
-            why: WhyJson { query_terms: query.terms.all(), term_matches: selected.matches, total_words: count.words },
+            why: WhyJson { query_terms: &query.terms, term_matches, total_words: count.words },
         }
     });
     let answer = AnswerJson {
@@ -150,7 +153,7 @@ pub(crate) fn answer(
         selection: SelectionJson {
             query: query.text,
             budget: query.budget,
-            tokens_used: selected.iter().map(|selected| counts[selected.nth].tokens).sum(),
+            tokens_used: selected.iter().map(|&nth| counts[nth].tokens).sum(),
             documents_considered: counts.len(),
             documents_selected: selected.len(),
             documents_excluded_by_budget: counts.len() - selected.len(),
@@ -164,6 +167,24 @@ pub(crate) fn answer(
     written.map_err(|error| if error.is_io() { too_large(query.max_bytes) } else { Error::internal(error) })?;
     text.bytes.push(b'\n');
     String::from_utf8(text.bytes).map_err(Error::internal)
+}
+
+/// The answer to a query, by reading all documents twice at most: once to count, the selected ones again. For the command
+/// line, which asks once, and for caches whose index does not fit into memory.
+pub(crate) fn scan(cache: &Cache, query: &Query<'_>, progress: &Progress) -> Result<String> {
+    progress.expect(cache.entries.len());
+    let terms = distinct(&query.terms);
+    let counted = parallel::map_documents(cache.entries.len(), progress, |nth| {
+        let content = cache.read(&cache.entries[nth])?.content;
+        let mut matches = 0;
+        let words = count_words(&content, progress, |word| {
+            matches += u64::from(terms.contains(word.as_ref()));
+            true
+        })?;
+        Ok((WordCount::new(&content, words.unwrap_or(0)), matches))
+    })?;
+    let (counts, matches): (Vec<_>, Vec<_>) = counted.into_iter().unzip();
+    answer(cache, &counts, &matches, query, progress)
 }
 
 /// A buffer that refuses to grow past a size: escaping in JSON makes an answer up to six times as long as its documents.
@@ -188,11 +209,10 @@ impl std::io::Write for BoundedBuffer {
 }
 
 /// A lower bound before anything is read: the answer holds the documents, and all terms with each of them.
-fn check_size(counts: &[WordCount], selected: &[Selected], query: &Query<'_>) -> Result<()> {
-    let terms: u64 = query.terms.all().iter().map(|term| term.len() as u64 + 3).sum();
-    let sizes = selected
-        .iter()
-        .map(|selected| counts[selected.nth].tokens.saturating_sub(1).saturating_mul(4).saturating_add(terms));
+fn check_size(counts: &[WordCount], selected: &[usize], query: &Query<'_>) -> Result<()> {
+    let terms: u64 = query.terms.iter().map(|term| term.len() as u64 + 3).sum();
+    let size = |nth: &usize| counts[*nth].tokens.saturating_sub(1).saturating_mul(4).saturating_add(terms);
+    let sizes = selected.iter().map(size);
     if sizes.fold(0, u64::saturating_add) > query.max_bytes { Err(too_large(query.max_bytes)) } else { Ok(()) }
 }
 

@@ -1,6 +1,7 @@
 //! Words of documents and terms of queries: both are split at white space and compared in lower case.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use mainstay_core::Result;
 
@@ -42,27 +43,9 @@ fn lowered(word: &str) -> Cow<'_, str> {
     Cow::Owned(word.to_lowercase())
 }
 
-/// The terms of a query. One that occurs twice is shown twice in the answer and counts once.
-#[derive(Debug)]
-pub(crate) struct Terms(Vec<String>);
-
-impl Terms {
-    pub(crate) fn of(query: &str) -> Self {
-        Self(words(query).map(Cow::into_owned).collect())
-    }
-
-    /// As in the query.
-    pub(crate) fn all(&self) -> &[String] {
-        &self.0
-    }
-
-    /// Each once, sorted.
-    pub(crate) fn distinct(&self) -> Vec<&str> {
-        let mut distinct: Vec<&str> = self.0.iter().map(String::as_str).collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        distinct
-    }
+/// Each term of a query once, sorted: one that occurs twice is shown twice in the answer and counts once.
+pub(crate) fn distinct(terms: &[String]) -> BTreeSet<&str> {
+    terms.iter().map(String::as_str).collect()
 }
 
 #[cfg(test)]
@@ -89,10 +72,8 @@ mod tests {
 
     #[test]
     fn repeated_term_is_shown_twice_and_counts_once() {
-        let terms = Terms::of(" Deploy\tnow deploy ");
-        assert_eq!(
-            (terms.all(), terms.distinct()),
-            (&["deploy", "now", "deploy"].map(String::from)[..], vec!["deploy", "now"])
-        );
+        let query = crate::context::query::Query::new(" Deploy\tnow deploy ", 1);
+        assert_eq!(query.terms, ["deploy", "now", "deploy"]);
+        assert_eq!(distinct(&query.terms), BTreeSet::from(["deploy", "now"]));
     }
 }

@@ -108,11 +108,11 @@ proptest! {
             sizes.iter().map(|(tokens, words, more)| WordCount { words: words + more, tokens: *tokens }).collect();
         let matches: Vec<u64> = sizes.iter().map(|(_, words, _)| *words).collect();
         let selected = select(&counts, &matches, budget);
-        let used: u128 = selected.iter().map(|selected| u128::from(counts[selected.nth].tokens)).sum();
+        let used: u128 = selected.iter().map(|nth| u128::from(counts[*nth].tokens)).sum();
         prop_assert!(used <= u128::from(budget));
         let left = u128::from(budget) - used;
         // What was left out did not fit even into what was left at the end.
-        let out = (0..counts.len()).filter(|nth| selected.iter().all(|selected| selected.nth != *nth));
+        let out = (0..counts.len()).filter(|nth| !selected.contains(nth));
         prop_assert!(out.map(|nth| u128::from(counts[nth].tokens)).all(|tokens| tokens > left || budget == 0));
     }
 }
