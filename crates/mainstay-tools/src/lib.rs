@@ -17,8 +17,7 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use settings::agents::AgentsSettings;
-pub use settings::context::ContextSettings;
+pub use settings::{AgentsSettings, ContextSettings};
 pub use setup::Setup;
 pub use watch::ResourceWatcher;
 

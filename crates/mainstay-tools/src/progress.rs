@@ -76,14 +76,24 @@ pub(crate) async fn run_with_progress<T: Send + 'static>(
     let progress = Progress { cancel: context.cancel.child_token(), ..Progress::default() };
     let _cancel_on_drop = progress.cancel.clone().drop_guard();
     let inner = progress.clone();
-    let mut work = pin!(blocking(move || work(inner)));
+    let report = || {
+        let (done, total) = progress.so_far();
+        context.progress(number(done), total.map(number), format!("{done} {unit}"))
+    };
+    report_while(blocking(move || work(inner)), REPORT_INTERVAL, report).await
+}
+
+/// Calls `report` regularly until the work is done.
+pub(crate) async fn report_while<T, R: Future<Output = ()>>(
+    work: impl Future<Output = T>,
+    interval: Duration,
+    report: impl Fn() -> R,
+) -> T {
+    let mut work = pin!(work);
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(REPORT_INTERVAL) => {
-                let (done, total) = progress.so_far();
-                context.progress(number(done), total.map(number), format!("{done} {unit}")).await;
-            }
+            () = tokio::time::sleep(interval) => report().await,
         }
     }
 }

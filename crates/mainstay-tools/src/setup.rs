@@ -9,8 +9,7 @@ use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::Store;
 use serde_json::Value;
 
-use crate::settings::agents::AgentsSettings;
-use crate::settings::context::ContextSettings;
+use crate::settings::{AgentsSettings, ContextSettings};
 use crate::watch::ResourceWatcher;
 
 /// Settings and shared services, handed to each family when it is built.

@@ -37,7 +37,7 @@ mod vote;
 use mainstay_core::{Effect, Family, Pace, Spec};
 use mainstay_store::{Agents, Store};
 
-use crate::settings::agents::AgentsSettings;
+use crate::settings::AgentsSettings;
 use crate::setup::Setup;
 
 /// What every tool of the family works on.

@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 
 use mainstay_core::{Caller, Error, Result, Scope};
 use mainstay_sandbox::exec::{Command, Shell};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct CommandArgs {
     /// Program: a name in the search path or a path in the workspace. With shell: true, a command line.
     command: String,

@@ -3,18 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::exec::Signal;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use super::sessions::registry::SessionRegistry;
+use super::sessions::registry::{SessionRegistry, spec};
 use super::sessions::session::ExitState;
 
 /// Signals go to the whole process tree of the session, not only to the program that was started.
 pub(crate) struct Kill(pub(crate) Arc<SessionRegistry>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
@@ -32,9 +30,7 @@ impl Tool for Kill {
         title: "Kill session",
         description: "Ends a session by sending a signal to all its processes: term asks it to end, int is Ctrl-C, hup \
                       is a lost terminal, kill always ends it. Its output can still be read for ten minutes.",
-        pace: Pace::Quick,
-        tags: &["exec", "session"],
-        ..Spec::new("exec", "kill", Effect::Executes)
+        ..spec("kill", Effect::Executes)
     };
     type Args = Args;
     type Output = ExitState;

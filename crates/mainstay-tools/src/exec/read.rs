@@ -3,17 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 
-use super::sessions::registry::SessionRegistry;
+use super::sessions::registry::{SessionRegistry, spec};
 use super::sessions::session::ExitState;
 
 /// A cursor is a position in the output, so a caller that lost a reply can read the same output again.
 pub(crate) struct Read(pub(crate) Arc<SessionRegistry>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
@@ -29,7 +27,7 @@ pub(crate) struct Args {
     max_bytes: usize,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 #[expect(clippy::struct_field_names, reason = "it is the output of a command")]
 pub(crate) struct Output {
     /// Bytes that are not UTF-8 are shown as U+FFFD.
@@ -47,10 +45,8 @@ impl Tool for Read {
         title: "Read session output",
         description: "Reads the output of a session from a cursor on. Returns the next cursor, whether the program still \
                       runs, and its exit code. Set wait_ms to wait for new output.",
-        pace: Pace::Quick,
         idempotent: false,
-        tags: &["exec", "session"],
-        ..Spec::new("exec", "read", Effect::Reads)
+        ..spec("read", Effect::Reads)
     };
     type Args = Args;
     type Output = Output;

@@ -2,17 +2,15 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::exec::TerminalSize;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
-use super::sessions::registry::SessionRegistry;
+use super::sessions::registry::{SessionRegistry, spec};
 
 /// Only for sessions with a terminal; a pipe has no size.
 pub(crate) struct Resize(pub(crate) Arc<SessionRegistry>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
@@ -22,7 +20,7 @@ pub(crate) struct Args {
     columns: u16,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     rows: u16,
     columns: u16,
@@ -32,10 +30,8 @@ impl Tool for Resize {
     const SPEC: Spec = Spec {
         title: "Resize terminal",
         description: "Sets the size of a session's terminal in rows and columns and notifies its programs.",
-        pace: Pace::Quick,
         idempotent: true,
-        tags: &["exec", "session"],
-        ..Spec::new("exec", "resize", Effect::Executes)
+        ..spec("resize", Effect::Executes)
     };
     type Args = Args;
     type Output = Output;

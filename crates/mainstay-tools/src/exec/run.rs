@@ -5,16 +5,15 @@ use std::time::Duration;
 
 use mainstay_core::{BoxFuture, Context, Effect, Note, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::exec::{Command, OutputListener, Protections, Sandbox};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, interval_at};
+use tokio::time::Instant;
 
 use super::command_args::CommandArgs;
+use crate::progress::report_while;
 
 /// Everything the command starts ends with it: on exit, timeout, cancellation, and when the server dies.
 pub(crate) struct Run(pub(crate) Sandbox);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     #[serde(flatten)]
     command: CommandArgs,
@@ -29,7 +28,7 @@ pub(crate) struct Args {
     stream: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Exit code; 128 plus the signal's number after a signal, 124 after a timeout.
     exit_code: i32,
@@ -99,8 +98,12 @@ impl Tool for Run {
         // Most callers wait for the result; the others get every chunk as a notification.
         let listener: Option<&dyn OutputListener> = if args.stream { Some(&streaming) } else { None };
         let limit = Duration::from_millis(args.timeout_ms);
-        let running = self.0.run(&command, args.stdin, limit, listener);
-        let finished = with_progress(running, limit, context).await?;
+        let (begun, running) = (Instant::now(), self.0.run(&command, args.stdin, limit, listener));
+        let report = || {
+            let seconds = begun.elapsed().as_secs_f64().floor();
+            context.progress(seconds, Some(limit.as_secs_f64()), format!("running for {seconds} s"))
+        };
+        let finished = report_while(running, PROGRESS_INTERVAL, report).await?;
         let value = Output {
             exit_code: if finished.timed_out { TIMED_OUT } else { finished.status.code },
             stdout: finished.stdout.text,
@@ -113,22 +116,6 @@ impl Tool for Run {
             sandbox: self.0.protections().await?,
         };
         Ok(WithText { text: value.text(), value })
-    }
-}
-
-/// Reports from time to time for how long the command has been running.
-async fn with_progress<T>(running: impl Future<Output = T>, limit: Duration, context: &Context) -> T {
-    let begun = Instant::now();
-    let mut ticks = interval_at(begun + PROGRESS_INTERVAL, PROGRESS_INTERVAL);
-    tokio::pin!(running);
-    loop {
-        tokio::select! {
-            done = &mut running => return done,
-            _ = ticks.tick() => {
-                let seconds = begun.elapsed().as_secs_f64().floor();
-                context.progress(seconds, Some(limit.as_secs_f64()), format!("running for {seconds} s")).await;
-            }
-        }
     }
 }
 

@@ -3,14 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, new_id};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, new_id};
 use mainstay_sandbox::exec::{Command, Protections, Sandbox, TerminalSize};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::command_args::CommandArgs;
-use super::sessions::registry::SessionRegistry;
-use super::sessions::session::{Session, SessionInfo, SessionLimits};
+use super::sessions::registry::{SessionRegistry, spec};
+use super::sessions::session::{Session, SessionInfo};
 
 /// Checks the limits before the command is started and again when the session is added, because starting takes a while.
 pub(crate) struct Start {
@@ -18,7 +16,7 @@ pub(crate) struct Start {
     pub(crate) sessions: Arc<SessionRegistry>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     #[serde(flatten)]
     command: CommandArgs,
@@ -36,7 +34,7 @@ pub(crate) struct Args {
     lifetime_seconds: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Session id for the other exec tools. Only the caller that started it can use it.
     pub(crate) id: String,
@@ -50,9 +48,7 @@ impl Tool for Start {
         description: "Starts a command that keeps running after the call, such as a development server or an \
                       interpreter, in the same sandbox as exec_run. Use exec_read, exec_write and exec_kill with its \
                       id. Sessions end when unused for long and when the server stops.",
-        pace: Pace::Quick,
-        tags: &["exec", "session"],
-        ..Spec::new("exec", "start", Effect::Executes)
+        ..spec("start", Effect::Executes)
     };
     type Args = Args;
     type Output = Output;
@@ -67,15 +63,10 @@ impl Tool for Start {
         // A terminal is input and output in one; without it the input is a pipe.
         let command = Command { piped: !args.terminal, terminal: args.terminal.then_some(size), ..command };
         let child = self.sandbox.start(&command).await?;
-        let settings = self.sessions.settings();
-        let limits = SessionLimits {
-            buffer_bytes: settings.buffer_bytes,
-            idle: Duration::from_secs(settings.idle_minutes.saturating_mul(60)),
-            lifetime: args.lifetime_seconds.map(Duration::from_secs),
-        };
-        let id = secret_id();
-        let info = SessionInfo { id: id.clone(), owner, program, started_ms: context.clock.now_ms() };
-        self.sessions.add(Session::start(child, info, limits)?)?;
+        let (id, started_ms) = (secret_id(), context.clock.now_ms());
+        let lifetime = args.lifetime_seconds.map(Duration::from_secs);
+        let info = SessionInfo { id: id.clone(), owner, program, started_ms, lifetime };
+        self.sessions.add(Session::start(child, info, &self.sessions.settings)?)?;
         Ok(Output { id, sandbox: self.sandbox.protections().await? })
     }
 }

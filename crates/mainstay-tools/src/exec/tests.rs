@@ -142,7 +142,7 @@ async fn a_session_belongs_to_the_caller_that_started_it() {
     assert_eq!(tools.resize(&id, 1, 1).await.unwrap_err().kind, Kind::NotFound);
     assert!(tools.list().await.is_empty());
     tools.context = Context::detached();
-    assert!(tools.list().await[0].running);
+    assert!(tools.list().await[0].exit.running);
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn sessions_are_limited_and_ended_ones_are_removed() {
     assert!(error.kind == Kind::Unavailable && error.public.contains("exec_kill"), "{error:?}");
     tools.kill(&id, "kill").await.unwrap();
     let next = tools.start(json!({"command": "cat"})).await.unwrap();
-    assert_eq!(tools.list().await.iter().map(|item| item.id.clone()).collect::<Vec<_>>(), [next]);
+    assert_eq!(tools.list().await.iter().map(|item| item.info.id.clone()).collect::<Vec<_>>(), [next]);
 }
 
 #[tokio::test]

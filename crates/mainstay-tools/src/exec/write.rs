@@ -2,16 +2,14 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 
-use super::sessions::registry::SessionRegistry;
+use super::sessions::registry::{SessionRegistry, spec};
 
 /// Writes as much as the program takes: a program that does not read must not block the call.
 pub(crate) struct Write(pub(crate) Arc<SessionRegistry>);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
@@ -23,7 +21,7 @@ pub(crate) struct Args {
     close: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Bytes written. Fewer than the text has if the program does not read: write the rest later.
     pub(crate) written: usize,
@@ -33,9 +31,7 @@ impl Tool for Write {
     const SPEC: Spec = Spec {
         title: "Write to session",
         description: "Writes text to the input of a session, as if typed. Read the response with exec_read.",
-        pace: Pace::Quick,
-        tags: &["exec", "session"],
-        ..Spec::new("exec", "write", Effect::Executes)
+        ..spec("write", Effect::Executes)
     };
     type Args = Args;
     type Output = Output;

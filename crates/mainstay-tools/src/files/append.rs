@@ -1,15 +1,12 @@
 //! `files_append`: adds content at the end of a file.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_sandbox::{Expect, etag_of};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::errors::{MAX_WHOLE_FILE, not_found, too_large};
-use super::planning::plan::{LinkHandling, NewState, Plan};
-use super::planning::report::ChangeKind;
+use super::planning::{
+    ChangeKind, DiffInReply, FileReply, LinkHandling, MAX_WHOLE_FILE, NewState, Plan, not_found, too_large,
+};
 use super::text::encoding::{self, Encoding};
 
 /// How often to plan again when another caller has changed the file meanwhile. Each time one of the callers succeeds, so
@@ -20,7 +17,7 @@ const ATTEMPTS: usize = 100;
 pub(crate) struct Append(pub(crate) FileTools);
 
 /// Adds content at the end of a file.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// File, relative to the workspace.
@@ -65,25 +62,12 @@ impl Change {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
-    path: String,
-    /// Size of the whole file in bytes.
-    size: u64,
-    /// Etag of the new content; pass it with the next change.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    etag: Option<String>,
-    /// Modification time, ISO 8601.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mtime: Option<String>,
+    #[serde(flatten)]
+    file: FileReply,
     /// The file was created.
     created: bool,
-    /// Nothing was changed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-    /// Unified diff, in a dry run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
 }
 
 impl Tool for Append {
@@ -91,8 +75,6 @@ impl Tool for Append {
         title: "Append to file",
         description: "Appends content to a file, atomically, and creates the file if it does not exist. Concurrent \
                       appends to one file are not lost. For files up to 64 MiB.",
-        pace: Pace::Instant,
-        dry_run: true,
         ..spec("append", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
@@ -100,7 +82,7 @@ impl Tool for Append {
 
     async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
         let mut attempts = 1;
-        let mut report = loop {
+        let report = loop {
             let change = args.change.clone();
             match self.0.change(context, args.dry_run, DiffInReply::Never, |plan| change.plan(plan)).await {
                 Ok(((), report)) => break report,
@@ -109,16 +91,8 @@ impl Tool for Append {
                 Err(error) => return Err(error),
             }
         };
-        let changed = report.take_only_entry()?;
-        Ok(Output {
-            path: changed.path,
-            size: changed.size.unwrap_or(0),
-            etag: changed.etag,
-            mtime: changed.mtime,
-            created: changed.what == ChangeKind::Created,
-            dry_run: report.dry_run,
-            diff: report.diff,
-        })
+        let (file, what) = report.into_file_reply(context)?;
+        Ok(Output { file, created: what == ChangeKind::Created })
     }
 }
 

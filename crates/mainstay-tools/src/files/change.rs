@@ -1,21 +1,16 @@
 //! `files_change`: makes several changes in one transaction.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::file_tools::{FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::plan::Plan;
-use super::planning::report::Report;
+use super::planning::{DiffInReply, Plan, Report};
 use super::{append, copy, delete, edit, mkdir, move_path, write};
-use crate::progress::check_cancelled;
 
 /// All changes go into one plan, which the sandbox commits as one transaction with a journal.
 pub(crate) struct Change(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Changes, in order; each sees the result of those before.
     #[schemars(length(min = 1, max = 200))]
@@ -26,7 +21,7 @@ pub(crate) struct Args {
 }
 
 /// One change; `op` says which.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Operation {
     Write(write::Change),
@@ -59,7 +54,6 @@ impl Tool for Change {
         description: "Makes several changes (write, edit, append, copy, move, delete, mkdir) in one atomic step: all or \
                       none. Later changes see the result of earlier ones. Use it for changes that belong together.",
         pace: Pace::Long,
-        dry_run: true,
         weigh: Some(weigh),
         ..spec("change", Effect::Writes)
     };
@@ -70,7 +64,7 @@ impl Tool for Change {
         // The order matters: later changes see the state that earlier ones planned.
         let planner = |plan: &mut Plan| {
             args.changes.into_iter().enumerate().try_for_each(|(number, operation)| {
-                check_cancelled(&plan.cancel)?;
+                crate::progress::check_cancelled(&plan.cancel)?;
                 operation.plan(plan).map_err(|error| numbered(error, number))
             })
         };

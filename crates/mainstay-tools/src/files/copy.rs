@@ -2,21 +2,18 @@
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::{EntryKind, WorkspacePath};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::destination::{check_free, check_not_into_itself};
-use super::planning::errors::{inside_changed_tree, not_found, with_field};
-use super::planning::plan::{LinkHandling, NewState, Plan, is_within};
-use super::planning::report::Report;
-use super::planning::subtree::summarize_for_copy;
+use super::planning::{
+    LinkHandling, NewState, Plan, Report, check_free, check_not_into_itself, inside_changed_tree, is_within, not_found,
+    summarize_for_copy, with_field,
+};
 
 /// A directory is first copied to a staging directory and then renamed, so that no partial copy is ever visible.
 pub(crate) struct Copy(pub(crate) FileTools);
 
 /// Copies a file, or a directory with its contents.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// File or directory to copy. A link is followed.
@@ -67,8 +64,8 @@ fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, 
             return Err(inside_changed_tree("from", &item.path, location.display()));
         }
         check_not_into_itself(plan, &directory, to)?;
-        let summary = summarize_for_copy(&directory, &plan.cancel)?;
-        return Ok((NewState::CopiedTree(directory, summary), None));
+        let contents = summarize_for_copy(&directory, &plan.cancel)?;
+        return Ok((NewState::CopiedTree(directory, contents), None));
     }
     let file = location.open_file().map_err(|error| with_field(error, "from"))?;
     // The copy keeps the permissions, but not set-user-ID and the like.
@@ -83,7 +80,6 @@ impl Tool for Copy {
                       overwrite=true, a directory never. Links inside a directory are skipped and listed in the \
                       result.",
         pace: Pace::Long,
-        dry_run: true,
         ..spec("copy", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;

@@ -2,20 +2,15 @@
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::errors::not_found;
-use super::planning::plan::{LinkHandling, NewState, Plan};
-use super::planning::report::Report;
-use super::planning::subtree::check_contains_no_root;
+use super::planning::{LinkHandling, NewState, Plan, Report, check_contains_no_root, not_found};
 
 /// There is no trash: what is removed is gone, which is why this tool has the effect `destroys`.
 pub(crate) struct Delete(pub(crate) FileTools);
 
 /// Removes a file, a link or a directory.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// Path to remove. Of a link, only the link is removed.
@@ -68,7 +63,6 @@ impl Tool for Delete {
                       recursive=true. Fails if the directory contains a protected file. Use dry_run first to see \
                       what would be removed.",
         pace: Pace::Long,
-        dry_run: true,
         ..spec("delete", Effect::Destroys)
     };
     type Args = ChangeArgs<Change>;
@@ -86,7 +80,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::planning::commit::DiffInReply;
+    use crate::files::planning::DiffInReply;
     use crate::files::testing::calls::{call, dry_run_then_call, expect_error, snapshot};
     use crate::files::testing::workspace::{SampleWorkspace, field};
 

@@ -1,21 +1,17 @@
 //! `files_edit`: replaces exact text in one file.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::etag_of;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::errors::not_found;
-use super::planning::plan::{LinkHandling, Plan};
+use super::planning::{DiffInReply, FileReply, LinkHandling, Plan, not_found};
 use super::text::replace::{self, Edit as Replacement};
 
 /// Works on bytes, so a file that is not UTF-8 keeps every byte outside of the replaced text.
 pub(crate) struct Edit(pub(crate) FileTools);
 
 /// Replaces text in a file.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// File, relative to the workspace.
@@ -44,24 +40,12 @@ impl Change {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
-    path: String,
-    /// Size in bytes.
-    size: u64,
-    /// Etag of the new content; pass it with the next change.
-    etag: String,
-    /// Modification time, ISO 8601.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mtime: Option<String>,
+    #[serde(flatten)]
+    file: FileReply,
     /// Number of replacements.
     replaced: u64,
-    /// Nothing was changed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-    /// Unified diff, if it is small or this is a dry run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
 }
 
 impl Tool for Edit {
@@ -70,8 +54,6 @@ impl Tool for Edit {
         description: "Replaces exact text in a file, atomically. Each `old` must occur exactly once unless `all` is set; \
                       otherwise nothing changes and the error says what differs. Use it instead of files_write to \
                       change a part of a file.",
-        pace: Pace::Instant,
-        dry_run: true,
         ..spec("edit", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
@@ -79,17 +61,9 @@ impl Tool for Edit {
 
     async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
         let done = self.0.change(context, args.dry_run, DiffInReply::IfSmall, |plan| args.change.plan(plan));
-        let (replaced, mut report) = done.await?;
-        let changed = report.take_only_entry()?;
-        Ok(Output {
-            path: changed.path,
-            size: changed.size.unwrap_or(0),
-            etag: changed.etag.unwrap_or_default(),
-            mtime: changed.mtime,
-            replaced,
-            dry_run: report.dry_run,
-            diff: report.diff,
-        })
+        let (replaced, report) = done.await?;
+        let (file, _) = report.into_file_reply(context)?;
+        Ok(Output { file, replaced })
     }
 }
 
@@ -163,7 +137,7 @@ mod tests {
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
         assert_eq!(call(Edit(sample.tools()), args.clone()).await.unwrap_err().kind, Kind::NotFound);
         let file = std::fs::File::create(sample.path().join("x")).unwrap();
-        file.set_len(crate::files::planning::errors::MAX_WHOLE_FILE + 1).unwrap();
+        file.set_len(crate::files::planning::MAX_WHOLE_FILE + 1).unwrap();
         assert_eq!(call(Edit(sample.tools()), args).await.unwrap_err().kind, Kind::TooLarge);
     }
 

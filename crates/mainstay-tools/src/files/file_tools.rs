@@ -1,15 +1,10 @@
 //! What every file tool works with, and the one way in which they change files.
 
-use mainstay_core::{Context, Effect, Result, Spec};
+use mainstay_core::{Context, Effect, Pace, Result, Spec};
 use mainstay_sandbox::Workspace;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
-use crate::files::planning::commit::DiffInReply;
-use crate::files::planning::plan::Plan;
-use crate::files::planning::report::Report;
+use crate::files::planning::{DiffInReply, Plan, Report};
 use crate::files::walk::page::PageLimits;
-use crate::progress::blocking;
 
 /// The workspace and the limits of this family's tools.
 #[derive(Debug, Clone)]
@@ -19,13 +14,14 @@ pub(crate) struct FileTools {
     pub(crate) read_bytes: u64,
 }
 
-/// The declaration of a tool of this family, before its title and description.
+/// The declaration of a tool of this family, before its title and description. Most tools reply at once, and every one
+/// that changes something has a dry run.
 pub(crate) const fn spec(verb: &'static str, effect: Effect) -> Spec {
-    Spec { tags: &["fs"], ..Spec::new("files", verb, effect) }
+    Spec { pace: Pace::Instant, dry_run: effect.changes(), tags: &["fs"], ..Spec::new("files", verb, effect) }
 }
 
 /// The arguments of a tool that makes one change.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct ChangeArgs<C> {
     #[serde(flatten)]
     pub(crate) change: C,
@@ -45,7 +41,7 @@ impl FileTools {
         planner: impl FnOnce(&mut Plan) -> Result<T> + Send + 'static,
     ) -> Result<(T, Report)> {
         let mut plan = Plan::new(&self.workspace, &context.cancel);
-        blocking(move || {
+        crate::progress::blocking(move || {
             let planned = planner(&mut plan)?;
             Ok((planned, plan.finish(dry_run, diff)?))
         })

@@ -2,23 +2,23 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{Dir, EntryKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
 use super::walk::page::{self, CursorKind};
-use super::walk::{Collected, Globs, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
+use super::walk::{
+    Collected, EntryFilter, Globs, PathCollector, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry,
+};
 use crate::progress::{Progress, run_with_progress};
 
 /// Names alone decide: no file is opened, and only `sort: mtime` looks at metadata.
 pub(crate) struct Glob(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Globs relative to `path`, such as `src/**/*.rs` or `*.{toml,lock}`. Without a slash a glob matches names at any
     /// depth; a leading `/` matches only at the top; a leading `!` excludes.
@@ -44,29 +44,7 @@ pub(crate) struct Args {
     ignored: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum EntryFilter {
-    #[default]
-    File,
-    Directory,
-    Symlink,
-    Any,
-}
-
-impl EntryFilter {
-    fn accepts(self, kind: EntryKind) -> bool {
-        match self {
-            Self::File => kind == EntryKind::File,
-            Self::Directory => kind == EntryKind::Directory,
-            Self::Symlink => kind == EntryKind::Symlink,
-            Self::Any => true,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Order {
@@ -77,7 +55,7 @@ pub(crate) enum Order {
     Mtime,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Paths, as other tools take them.
     paths: Vec<String>,
@@ -106,108 +84,64 @@ impl Tool for Glob {
 }
 
 fn glob(tools: &FileTools, args: &Args, progress: Progress) -> Result<Output> {
-    let filter = PathFilter { globs: Globs::new(&args.patterns, "patterns")?, kind: args.kind };
-    let start = tools.workspace.find(&args.path)?.open_dir()?;
+    let globs = Some(Globs::new(&args.patterns, "patterns")?);
+    let start = Arc::new(tools.workspace.find(&args.path)?.open_dir()?);
     let limits = tools.page_limits(args.limit);
-    let walk = Walk { resume: None, ignored: args.ignored, depth: usize::MAX, limits, progress };
-    match args.sort {
-        Order::Path => by_path(args, start, &filter, walk),
-        Order::Mtime => newest_first(args, start, filter, &walk),
-    }
+    let mut walk =
+        Walk { globs, kind: args.kind, resume: None, ignored: args.ignored, depth: usize::MAX, limits, progress };
+    // Every path that is returned begins with that of the start.
+    let above = start.display().len();
+    let (found, next_cursor, unread) = match args.sort {
+        Order::Path => {
+            if let Some(cursor) = &args.cursor {
+                let [last] = page::decode(CursorKind::Glob, cursor)?;
+                walk.resume = Some(ResumePoint::at(&last, false));
+            }
+            let Collected { mut list, unread, .. } = walk.run(&start, &PathCollector)?;
+            let last = limits.truncate(&mut list, |(path, _)| above + path.len());
+            let next_cursor = last.map(|(path, _)| page::encode(CursorKind::Glob, &[path]));
+            (list.into_iter().map(|(path, _)| path).collect(), next_cursor, unread)
+        }
+        Order::Mtime => {
+            let after = args.cursor.as_deref().map(read_time_cursor).transpose()?;
+            // One more than a page, to know whether there is another page.
+            let visitor = NewestCollector { after, most: limits.items + 1, newest: Mutex::default() };
+            let unread = walk.run(&start, &visitor)?.unread;
+            let newest = visitor.newest.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let mut list = newest.into_sorted_vec();
+            let next_cursor = limits.truncate(&mut list, |(_, path)| above + path.len()).map(write_time_cursor);
+            (list.into_iter().map(|(_, path)| path).collect::<Vec<_>>(), next_cursor, unread)
+        }
+    };
+    let paths = found.iter().map(|path| start.display_child(OsStr::from_bytes(path))).collect();
+    Ok(Output { paths, next_cursor, unread: unread.if_any() })
 }
 
-fn by_path(args: &Args, start: Dir, filter: &PathFilter, mut walk: Walk) -> Result<Output> {
-    if let Some(cursor) = &args.cursor {
-        walk.resume = Some(ResumePoint::at(&page::decode(CursorKind::Glob, cursor, 1)?[0], false));
-    }
-    let (collected, unread) = walk.run(start, filter)?.into_parts();
-    let mut found = collected.list;
-    let more = walk.limits.truncate(&mut found, FoundPath::bytes);
-    let last = found.last().filter(|_| more);
-    let next_cursor = last.map(|last| page::encode(CursorKind::Glob, &[&last.path]));
-    let paths = found.into_iter().map(|found| found.shown).collect();
-    Ok(Output { paths, next_cursor, unread })
-}
-
-/// Collects the selected paths in path order.
-struct PathFilter {
-    globs: Globs,
-    kind: EntryFilter,
-}
-
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct FoundPath {
-    /// Relative to the start, as bytes.
-    path: Vec<u8>,
-    shown: String,
-}
-
-impl FoundPath {
-    fn of(found: &WalkEntry<'_>) -> Self {
-        Self { path: found.path().as_os_str().as_bytes().to_vec(), shown: found.display() }
-    }
-
-    fn bytes(&self) -> usize {
-        self.shown.len()
-    }
-}
-
-impl Visitor for PathFilter {
-    type Worker = ();
-    type Collector = Collected<FoundPath>;
-    const PARALLEL_ENTRIES: bool = false;
-
-    fn worker(&self) {}
-
-    fn wants(&self, found: &WalkEntry<'_>) -> bool {
-        self.kind.accepts(found.entry.kind) && self.globs.matches(found.path(), found.is_directory())
-    }
-
-    fn enters(&self, found: &WalkEntry<'_>) -> bool {
-        self.globs.may_contain_match(found.path())
-    }
-
-    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, paths: &mut Collected<FoundPath>) {
-        let path = FoundPath::of(found);
-        let bytes = path.bytes();
-        paths.add(path, bytes);
-    }
-}
-
-/// Newest first.
-type ByTime = Reverse<(i64, u32)>;
+/// A path relative to the start, as bytes, after its time: the newest come first, those of the same age by path.
+type PathByTime = (Reverse<(i64, u32)>, Vec<u8>);
 
 /// Keeps the newest of all selected paths, and no more than one page of them: the whole tree has to be visited, but a
-/// large tree must not fill the memory. Paths of the same age are ordered by path.
-struct NewestFilter {
-    filter: PathFilter,
+/// large tree must not fill the memory.
+struct NewestCollector {
     /// The last path of the page before.
-    after: Option<(ByTime, Vec<u8>)>,
+    after: Option<PathByTime>,
     most: usize,
-    newest: Mutex<BinaryHeap<(ByTime, FoundPath)>>,
+    newest: Mutex<BinaryHeap<PathByTime>>,
 }
 
-impl Visitor for NewestFilter {
+impl Visitor for NewestCollector {
     type Worker = ();
-    /// Stays empty: the paths are in the heap.
-    type Collector = Collected<FoundPath>;
+    /// None are added: the paths are in the heap.
+    type Item = ();
     const PARALLEL_ENTRIES: bool = true;
 
     fn worker(&self) {}
 
-    fn wants(&self, found: &WalkEntry<'_>) -> bool {
-        self.filter.wants(found)
-    }
-
-    fn enters(&self, found: &WalkEntry<'_>) -> bool {
-        self.filter.enters(found)
-    }
-
-    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, _paths: &mut Collected<FoundPath>) {
+    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, _all: &mut Collected<()>) {
         // An entry that was removed since the directory was listed is not found.
         let Ok(metadata) = found.directory.metadata(&found.entry.name) else { return };
-        let item = (Reverse(metadata.modified), FoundPath::of(found));
-        if self.after.as_ref().is_some_and(|(time, path)| (&item.0, &item.1.path) <= (time, path)) {
+        let item = (Reverse(metadata.modified), found.path().as_os_str().as_bytes().to_vec());
+        if self.after.as_ref().is_some_and(|after| item <= *after) {
             return;
         }
         // The lock is short: the metadata was read before it.
@@ -219,27 +153,14 @@ impl Visitor for NewestFilter {
     }
 }
 
-fn newest_first(args: &Args, start: Dir, filter: PathFilter, walk: &Walk) -> Result<Output> {
-    let after = args.cursor.as_deref().map(read_time_cursor).transpose()?;
-    // One more than a page, to know whether there is another page.
-    let visitor = NewestFilter { filter, after, most: walk.limits.items + 1, newest: Mutex::default() };
-    let (_, unread) = walk.run(start, &visitor)?.into_parts();
-    let newest = visitor.newest.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut found = newest.into_sorted_vec();
-    let more = walk.limits.truncate(&mut found, |(_, found)| found.bytes());
-    let last = found.last().filter(|_| more);
-    let next_cursor = last.map(|(Reverse((seconds, nanos)), found)| {
-        let (seconds, nanos) = (seconds.to_string(), nanos.to_string());
-        page::encode(CursorKind::GlobByTime, &[seconds.as_bytes(), nanos.as_bytes(), &found.path])
-    });
-    let paths = found.into_iter().map(|(_, found)| found.shown).collect();
-    Ok(Output { paths, next_cursor, unread })
+fn write_time_cursor((Reverse((seconds, nanos)), path): &PathByTime) -> String {
+    let (seconds, nanos) = (seconds.to_string(), nanos.to_string());
+    page::encode(CursorKind::GlobByTime, &[seconds.as_bytes(), nanos.as_bytes(), path])
 }
 
-fn read_time_cursor(cursor: &str) -> Result<(ByTime, Vec<u8>)> {
-    let mut parts = page::decode(CursorKind::GlobByTime, cursor, 3)?;
-    let path = parts.pop().unwrap_or_default();
-    Ok((Reverse((page::number(&parts[0], cursor)?, page::number(&parts[1], cursor)?)), path))
+fn read_time_cursor(cursor: &str) -> Result<PathByTime> {
+    let [seconds, nanos, path] = page::decode(CursorKind::GlobByTime, cursor)?;
+    Ok((Reverse((page::number(&seconds, cursor)?, page::number(&nanos, cursor)?)), path))
 }
 
 #[cfg(test)]

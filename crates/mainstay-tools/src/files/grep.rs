@@ -1,20 +1,17 @@
 //! `files_grep`: searches the content of files.
 
 use std::fmt::Write as _;
-use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
-use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
-use super::search::file_searcher::{FileSearcher, Worker};
-use super::search::results::{FileMatches, SearchResults, Show};
+use super::search::file_searcher::FileSearcher;
+use super::search::results::{FileMatches, Show, truncate};
 use super::walk::page::{self, CursorKind};
-use super::walk::{Globs, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
+use super::walk::{Collected, EntryFilter, Globs, ResumePoint, StopSignal, Unread, Visitor as _, Walk};
 use crate::progress::{Progress, run_with_progress};
 
 /// The most memory a compiled pattern may take, and its cache in each thread.
@@ -27,7 +24,7 @@ const MAX_MULTILINE_FILE_BYTES: usize = 32 * 1024 * 1024;
 /// Uses the crates that ripgrep is built from, on files that the sandbox has opened.
 pub(crate) struct Grep(pub(crate) FileTools);
 
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, serde::Deserialize, schemars::JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an argument of its own")]
 pub(crate) struct Args {
     /// Regular expression in the syntax of ripgrep and Rust's regex crate.
@@ -77,7 +74,7 @@ pub(crate) struct Args {
     ignored: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 pub(crate) enum Case {
@@ -87,7 +84,7 @@ pub(crate) enum Case {
     Smart,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Matching files, by path.
     files: Vec<FileMatches>,
@@ -169,30 +166,28 @@ impl FileMatches {
 
 fn grep(tools: &FileTools, args: &Args, progress: &Progress) -> Result<Output> {
     let limits = tools.page_limits(args.limit);
-    let searcher = FileSearcher { matcher: matcher(args)?, searcher: searcher(args), show: args.show, limits };
-    let search = Search {
-        searcher,
-        globs: if args.globs.is_empty() { None } else { Some(Globs::new(&args.globs, "globs")?) },
-        resume: args.cursor.as_deref().map(read_cursor).transpose()?,
-    };
+    let resume = args.cursor.as_deref().map(read_cursor).transpose()?;
+    let globs = if args.globs.is_empty() { None } else { Some(Globs::new(&args.globs, "globs")?) };
+    let search = FileSearcher { matcher: matcher(args)?, searcher: searcher(args), show: args.show, limits, resume };
     let location = tools.workspace.find(&args.path)?;
     // A path to a file searches that file, even if the project ignores it.
-    let (mut results, unread) = if let Ok(file) = location.open_file() {
-        let (mut results, stop) = (SearchResults::default(), StopSignal::new(progress));
-        let mut worker = search.searcher.worker();
-        search.searcher.search(&mut worker, &file, b"", search.resume_line(b""), &stop, &mut results);
-        (results, None)
+    let found = if let Ok(file) = location.open_file() {
+        let mut found = Collected::default();
+        let stop = StopSignal { page_full: Arc::default(), progress: progress.clone() };
+        search.search(&mut search.worker(), &file, b"", &stop, &mut found);
+        found
     } else {
         let resume = search.resume.as_ref().map(|(path, line)| ResumePoint::at(path, *line > 0));
-        let walk = Walk { resume, ignored: args.ignored, depth: usize::MAX, limits, progress: progress.clone() };
-        walk.run(location.open_dir()?, &search)?.into_parts()
+        let (kind, depth, progress) = (EntryFilter::File, usize::MAX, progress.clone());
+        let walk = Walk { globs, kind, resume, ignored: args.ignored, depth, limits, progress };
+        walk.run(&Arc::new(location.open_dir()?), &search)?
     };
     // The search of one file does not fail when it is stopped: its result would be incomplete.
     progress.check()?;
-    let end = results.truncate(limits, args.show);
+    let Collected { list: mut files, searched, binary, unsearched, unread, .. } = found;
+    let end = truncate(&mut files, limits, args.show);
     let next_cursor = end.map(|(path, line)| page::encode(CursorKind::Grep, &[&path, line.to_string().as_bytes()]));
-    let SearchResults { files, searched, binary, unsearched, .. } = results;
-    Ok(Output { files, searched, binary, unsearched, unread, next_cursor })
+    Ok(Output { files, searched, binary, unsearched, unread: unread.if_any(), next_cursor })
 }
 
 fn matcher(args: &Args) -> Result<RegexMatcher> {
@@ -236,50 +231,8 @@ fn searcher(args: &Args) -> SearcherBuilder {
 
 /// The path of the last file of a page, and the line that the page ended with; 0 if the file is finished.
 fn read_cursor(cursor: &str) -> Result<(Vec<u8>, u64)> {
-    let mut parts = page::decode(CursorKind::Grep, cursor, 2)?;
-    let line = page::number(&parts[1], cursor)?;
-    Ok((parts.swap_remove(0), line))
-}
-
-struct Search {
-    searcher: FileSearcher,
-    globs: Option<Globs>,
-    /// Where the page begins: a path and a line.
-    resume: Option<(Vec<u8>, u64)>,
-}
-
-impl Search {
-    /// The last line of this file that was on the page before; 0 if none was.
-    fn resume_line(&self, path: &[u8]) -> u64 {
-        self.resume.as_ref().filter(|(last, _)| last == path).map_or(0, |(_, line)| *line)
-    }
-}
-
-impl Visitor for Search {
-    type Worker = Worker;
-    type Collector = SearchResults;
-    const PARALLEL_ENTRIES: bool = true;
-
-    fn worker(&self) -> Worker {
-        self.searcher.worker()
-    }
-
-    fn wants(&self, found: &WalkEntry<'_>) -> bool {
-        found.entry.kind == EntryKind::File
-            && self.globs.as_ref().is_none_or(|globs| globs.matches(found.path(), false))
-    }
-
-    fn enters(&self, found: &WalkEntry<'_>) -> bool {
-        self.globs.as_ref().is_none_or(|globs| globs.may_contain_match(found.path()))
-    }
-
-    fn visit(&self, worker: &mut Worker, found: &WalkEntry<'_>, stop: &StopSignal, results: &mut SearchResults) {
-        let path = found.path().as_os_str().as_bytes();
-        match found.directory.file(&found.entry.name) {
-            Ok(file) => self.searcher.search(worker, &file, path, self.resume_line(path), stop, results),
-            Err(_) => results.unsearched += 1,
-        }
-    }
+    let [path, line] = page::decode(CursorKind::Grep, cursor)?;
+    Ok((path, page::number(&line, cursor)?))
 }
 
 #[cfg(test)]

@@ -2,20 +2,17 @@
 
 use std::io::{BufRead as _, BufReader};
 
-use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
+use mainstay_core::{Context, Effect, Error, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::file_tools::{FileTools, spec};
 use super::text::excerpt::Excerpt;
 use super::text::line::MAX_LINE_BYTES;
-use crate::progress::blocking;
 
 /// Reads from the start in blocks, with a buffer that does not grow with the file or with its lines.
 pub(crate) struct Head(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// File, relative to the workspace.
     path: String,
@@ -34,7 +31,6 @@ impl Tool for Head {
         title: "Read lines",
         description: "Reads lines of a text file of any size, from the start or from a given line. Use it for large \
                       files, or to see more around a line that files_grep found.",
-        pace: Pace::Instant,
         ..spec("head", Effect::Reads)
     };
     type Args = Args;
@@ -42,7 +38,7 @@ impl Tool for Head {
 
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Excerpt>> {
         let (tools, context) = (self.0.clone(), context.clone());
-        blocking(move || {
+        crate::progress::blocking(move || {
             let file = tools.workspace.find(&args.path)?.open_file()?;
             head(&file, &args, tools.read_bytes, &context).map(|lines| lines.with_text("more lines follow"))
         })
@@ -51,11 +47,11 @@ impl Tool for Head {
 }
 
 fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Result<Excerpt> {
-    let mut reader = LineReader { from: BufReader::with_capacity(256 * 1024, file.reader(0)), context };
+    let mut reader = BufReader::with_capacity(256 * 1024, file.reader(0));
     let mut lines = Excerpt { path: file.display().to_owned(), first_line: Some(args.start), ..Excerpt::default() };
     // There is no index of lines: those before the first one are read and dropped.
     for _ in 1..args.start {
-        if reader.line(&mut Vec::new(), 0)?.is_none() {
+        if read_line(&mut reader, &mut Vec::new(), 0, context)?.is_none() {
             return Ok(lines);
         }
     }
@@ -63,7 +59,8 @@ fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Res
     loop {
         bytes.clear();
         // One byte more than is shown tells whether the line is cut.
-        let Some(whole) = reader.line(&mut bytes, MAX_LINE_BYTES + 1)? else { return Ok(lines) };
+        let line = read_line(&mut reader, &mut bytes, MAX_LINE_BYTES + 1, context)?;
+        let Some(whole) = line else { return Ok(lines) };
         if lines.lines >= args.lines || lines.text.len() as u64 >= most_bytes {
             lines.more = true;
             return Ok(lines);
@@ -72,35 +69,32 @@ fn head(file: &OpenFile, args: &Args, most_bytes: u64, context: &Context) -> Res
     }
 }
 
-/// Reads lines of any length with a bounded buffer, and notices cancellation.
-struct LineReader<'a, R> {
-    from: BufReader<R>,
-    context: &'a Context,
-}
-
-impl<R: std::io::Read> LineReader<'_, R> {
-    /// Reads past the next line and keeps at most `most` of its bytes. Returns whether that is the whole line, and
-    /// `None` at the end of the file.
-    fn line(&mut self, kept: &mut Vec<u8>, most: usize) -> Result<Option<bool>> {
-        let mut whole = None;
-        loop {
-            if self.from.buffer().is_empty() {
-                self.context.check()?;
-            }
-            let block = self.from.fill_buf().map_err(Error::internal)?;
-            if block.is_empty() {
-                return Ok(whole);
-            }
-            let end = memchr::memchr(b'\n', block);
-            let part = &block[..end.unwrap_or(block.len())];
-            let room = part.len().min(most.saturating_sub(kept.len()));
-            kept.extend_from_slice(&part[..room]);
-            whole = Some(whole != Some(false) && room == part.len());
-            let consumed = end.map_or(block.len(), |end| end + 1);
-            self.from.consume(consumed);
-            if end.is_some() {
-                return Ok(whole);
-            }
+/// Reads past the next line, however long, and keeps at most `most` of its bytes. Returns whether that is the whole line,
+/// and `None` at the end of the file. Notices cancellation.
+fn read_line(
+    reader: &mut BufReader<impl std::io::Read>,
+    kept: &mut Vec<u8>,
+    most: usize,
+    context: &Context,
+) -> Result<Option<bool>> {
+    let mut whole = None;
+    loop {
+        if reader.buffer().is_empty() {
+            context.check()?;
+        }
+        let block = reader.fill_buf().map_err(Error::internal)?;
+        if block.is_empty() {
+            return Ok(whole);
+        }
+        let end = memchr::memchr(b'\n', block);
+        let part = &block[..end.unwrap_or(block.len())];
+        let room = part.len().min(most.saturating_sub(kept.len()));
+        kept.extend_from_slice(&part[..room]);
+        whole = Some(whole != Some(false) && room == part.len());
+        let consumed = end.map_or(block.len(), |end| end + 1);
+        reader.consume(consumed);
+        if end.is_some() {
+            return Ok(whole);
         }
     }
 }

@@ -4,21 +4,18 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
-use super::text::timestamp::modified;
-use super::walk::page::{self, CursorKind};
+use super::text::modified;
+use super::walk::page::{self, CursorKind, PageLimits};
 use super::walk::{IgnoreRules, PathBuffer};
-use crate::progress::blocking;
 
 /// Reads the whole directory for every page: a directory handle cannot be kept between calls.
 pub(crate) struct List(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Directory, relative to the workspace.
     #[serde(default = "crate::defaults::workspace_root")]
@@ -37,7 +34,7 @@ pub(crate) struct Args {
     ignored: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Path of the directory.
     path: String,
@@ -47,7 +44,7 @@ pub(crate) struct Output {
     next_cursor: Option<String>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct ListedEntry {
     /// Name in the directory.
     name: String,
@@ -71,7 +68,6 @@ impl Tool for List {
         title: "List directory",
         description: "Lists one directory of the workspace with kind, size and modification time of each entry, in \
                       pages. Skips ignored files unless asked for. Use files_tree for several levels.",
-        pace: Pace::Instant,
         ..spec("list", Effect::Reads)
     };
     type Args = Args;
@@ -79,7 +75,7 @@ impl Tool for List {
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Output> {
         let tools = self.0.clone();
-        blocking(move || list(&tools, &args)).await
+        crate::progress::blocking(move || list(&tools, &args)).await
     }
 }
 
@@ -97,11 +93,8 @@ fn list(tools: &FileTools, args: &Args) -> Result<Output> {
     // Filtered before sorting: the last pages of a large directory are cheap to sort.
     entries.retain(|entry| after.as_ref().is_none_or(|after| position(entry) > *after));
     entries.sort_by_cached_key(position);
-    let next_cursor = match entries.get(args.limit.saturating_sub(1)) {
-        Some(last) if entries.len() > args.limit => Some(write_cursor(last)),
-        Some(_) | None => None,
-    };
-    entries.truncate(args.limit);
+    let limits = PageLimits { items: args.limit, bytes: usize::MAX };
+    let next_cursor = limits.truncate(&mut entries, |_| 0).map(write_cursor);
     let entries = entries.iter().filter_map(|entry| describe(&directory, entry)).collect();
     Ok(Output { path: directory.display(), entries, next_cursor })
 }
@@ -140,10 +133,8 @@ fn write_cursor(last: &Entry) -> String {
 }
 
 fn read_cursor(cursor: &str) -> Result<Position> {
-    let mut parts = page::decode(CursorKind::List, cursor, 2)?;
-    let name = OsString::from_vec(parts.pop().unwrap_or_default());
-    let after_directories = page::number::<u8>(&parts[0], cursor)? == 1;
-    Ok((after_directories, name))
+    let [after_directories, name] = page::decode(CursorKind::List, cursor)?;
+    Ok((page::number::<u8>(&after_directories, cursor)? == 1, OsString::from_vec(name)))
 }
 
 #[cfg(test)]

@@ -1,20 +1,16 @@
 //! `files_mkdir`: creates a directory.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::errors::conflict;
-use super::planning::plan::{LinkHandling, NewState, Plan, is_within};
+use super::planning::{DiffInReply, LinkHandling, NewState, Plan, conflict, is_within};
 
 /// Idempotent: a directory that exists is a success with `created: false`.
 pub(crate) struct Mkdir(pub(crate) FileTools);
 
 /// Creates a directory with its parents; an existing directory is fine.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// Directory, relative to the workspace.
@@ -41,7 +37,7 @@ impl Change {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     path: String,
     /// The directory was created.
@@ -58,9 +54,7 @@ impl Tool for Mkdir {
         title: "Create directory",
         description: "Creates a directory and its missing parents. An existing directory is left as it is. Not needed \
                       before files_write, which creates directories itself.",
-        pace: Pace::Instant,
         idempotent: true,
-        dry_run: true,
         ..spec("mkdir", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;

@@ -2,21 +2,17 @@
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::destination::{check_free, check_not_into_itself};
-use super::planning::errors::not_found;
-use super::planning::plan::{LinkHandling, Plan};
-use super::planning::report::Report;
-use super::planning::subtree::{check_contains_no_root, summarize};
+use super::planning::{
+    LinkHandling, Plan, Report, check_contains_no_root, check_free, check_not_into_itself, not_found, walk_tree,
+};
 
 /// One rename on disk, also for a directory; the content is not touched.
 pub(crate) struct MovePath(pub(crate) FileTools);
 
 /// Moves or renames a file, a link or a directory.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// Path to move. A link is moved itself.
@@ -54,7 +50,8 @@ fn check_movable(plan: &Plan, path: &str, to: &str) -> Result<()> {
         Ok(directory) => {
             check_not_into_itself(plan, &directory, to)?;
             check_contains_no_root(&directory)?;
-            summarize(&directory, &plan.cancel).map(drop)
+            // Walking it finds protected entries; nothing else about its contents matters.
+            walk_tree(&directory, &plan.cancel, 0, &mut |_, _| Ok(()))
         }
         // Created by this plan: it is empty.
         Err(_) => Ok(()),
@@ -67,7 +64,6 @@ impl Tool for MovePath {
         description: "Moves or renames a file or a directory, atomically, with missing parent directories. Replaces an \
                       existing file only with overwrite=true, a directory never.",
         pace: Pace::Long,
-        dry_run: true,
         ..spec("move", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;

@@ -2,8 +2,6 @@
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::{Expect, etag_of};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::diff::apply::{self, MovedHunk};
@@ -11,17 +9,13 @@ use super::diff::line_search::ComparisonBudget;
 use super::diff::patch::FilePatch;
 use super::diff::unified;
 use super::file_tools::{FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::errors::{conflict, not_found, with_field};
-use super::planning::plan::{LinkHandling, NewState, Plan};
-use super::planning::report::Report;
+use super::planning::{DiffInReply, LinkHandling, NewState, Plan, Report, conflict, not_found, with_field};
 use super::{copy, move_path};
-use crate::progress::check_cancelled;
 
 /// Hunks may be offset, but never fuzzy: applying a patch to lines it was not written for corrupts files silently.
 pub(crate) struct Patch(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Unified diff, as `diff -u` and git write it, or a patch between "*** Begin Patch" and "*** End Patch". May create,
     /// remove and rename files.
@@ -34,7 +28,7 @@ pub(crate) struct Args {
     dry_run: bool,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     #[serde(flatten)]
     report: Report,
@@ -50,7 +44,6 @@ impl Tool for Patch {
                       match exactly but may have moved; otherwise nothing changes and the error names the file, the \
                       hunk and the first line that differs.",
         pace: Pace::Long,
-        dry_run: true,
         weigh: Some(weigh),
         ..spec("patch", Effect::Writes)
     };
@@ -60,10 +53,10 @@ impl Tool for Patch {
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let planner = move |plan: &mut Plan| {
             let files = unified::parse(&args.patch, args.strip.map(|strip| strip as usize))?;
-            let (mut moved_hunks, mut budget) = (Vec::new(), ComparisonBudget::new(&plan.cancel));
+            let (mut moved_hunks, budget) = (Vec::new(), ComparisonBudget::new(&plan.cancel));
             for file in files {
-                check_cancelled(&plan.cancel)?;
-                let moved = file.plan(plan, &mut budget).map_err(|error| with_field(error, "patch"))?;
+                crate::progress::check_cancelled(&plan.cancel)?;
+                let moved = file.plan(plan, &budget).map_err(|error| with_field(error, "patch"))?;
                 moved_hunks.extend(moved);
             }
             Ok(moved_hunks)
@@ -82,7 +75,7 @@ fn weigh(args: &Value) -> Effect {
 
 /// Planning: a patch of a file becomes the same plan items as the other tools make.
 impl FilePatch {
-    fn plan(mut self, plan: &mut Plan, budget: &mut ComparisonBudget) -> Result<Vec<MovedHunk>> {
+    fn plan(mut self, plan: &mut Plan, budget: &ComparisonBudget) -> Result<Vec<MovedHunk>> {
         match (self.old.take(), self.new.take()) {
             (None, Some(new)) => self.create(plan, &new, budget),
             (Some(old), None) => self.remove(plan, &old, budget),
@@ -103,7 +96,7 @@ impl FilePatch {
         }
     }
 
-    fn create(&self, plan: &mut Plan, path: &str, budget: &mut ComparisonBudget) -> Result<Vec<MovedHunk>> {
+    fn create(&self, plan: &mut Plan, path: &str, budget: &ComparisonBudget) -> Result<Vec<MovedHunk>> {
         let at = plan.item("patch", path, LinkHandling::Follow)?;
         if plan.kind(at).is_some() {
             return Err(conflict(path, format!("The patch creates {path}, which already exists.")));
@@ -114,7 +107,7 @@ impl FilePatch {
         Ok(Vec::new())
     }
 
-    fn remove(&self, plan: &mut Plan, path: &str, budget: &mut ComparisonBudget) -> Result<Vec<MovedHunk>> {
+    fn remove(&self, plan: &mut Plan, path: &str, budget: &ComparisonBudget) -> Result<Vec<MovedHunk>> {
         let at = plan.item("patch", path, LinkHandling::NoFollow)?;
         if !plan.is_file("patch", at)? {
             return Err(not_found(path));
@@ -139,7 +132,7 @@ impl FilePatch {
     }
 
     /// Applies the hunks and the mode to an existing file.
-    fn change_content(&self, plan: &mut Plan, path: &str, budget: &mut ComparisonBudget) -> Result<Vec<MovedHunk>> {
+    fn change_content(&self, plan: &mut Plan, path: &str, budget: &ComparisonBudget) -> Result<Vec<MovedHunk>> {
         let at = plan.item("patch", path, LinkHandling::Follow)?;
         if !plan.is_file("patch", at)? {
             return Err(not_found(path));

@@ -1,19 +1,16 @@
 //! `files_read`: returns the content of one file, or of a part of it.
 
-use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Pace, Reason, Result, Spec, Tool, WithText};
+use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Reason, Result, Spec, Tool, WithText};
 use mainstay_sandbox::{OpenFile, etag_of};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
 use super::text::encoding::{self, Encoding};
-use super::text::timestamp::modified;
-use crate::progress::blocking;
+use super::text::modified;
 
 /// The etag is always that of the whole file, also if only a part is returned.
 pub(crate) struct Read(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// File, relative to the workspace.
     pub(crate) path: String,
@@ -33,7 +30,7 @@ pub(crate) struct Args {
     pub(crate) length: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Path of the file.
     pub(crate) path: String,
@@ -57,7 +54,6 @@ impl Tool for Read {
         description: "Reads a file of the workspace, as text or base64. Use offset and length for parts of a large file, \
                       files_head or files_tail for lines. With the etag of an earlier read, an unchanged file is not \
                       sent again.",
-        pace: Pace::Instant,
         ..spec("read", Effect::Reads)
     };
     type Args = Args;
@@ -68,7 +64,7 @@ impl Tool for Read {
             return output.map(Output::with_text);
         }
         let (tools, cancel) = (self.0.clone(), context.cancel.clone());
-        blocking(move || read(&tools, &args, &cancel).map(Output::with_text)).await
+        crate::progress::blocking(move || read(&tools, &args, &cancel).map(Output::with_text)).await
     }
 }
 
@@ -85,24 +81,29 @@ impl Output {
 pub(crate) fn read(tools: &FileTools, args: &Args, cancel: &CancellationToken) -> Result<Output> {
     let file = tools.workspace.find(&args.path)?.open_file()?;
     let limit = args.max_bytes.unwrap_or(u64::MAX).min(tools.read_bytes);
-    if args.offset.is_none() && args.length.is_none() {
-        return read_whole(&file, args, limit, cancel);
+    let is_whole = args.offset.is_none() && args.length.is_none();
+    if is_whole && let Some(bytes) = file.read_whole(limit)? {
+        return whole_output(&file, args, bytes);
     }
-    read_range(&file, args, limit, cancel)
-}
-
-fn read_whole(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
-    if let Some(bytes) = file.read_whole(limit)? {
-        return whole_output(file, args, bytes);
+    let size = file.metadata().size;
+    let (offset, length) = (args.offset.unwrap_or(0), args.length.unwrap_or(u64::MAX));
+    let selected = size.saturating_sub(offset).min(length);
+    let is_too_large = is_whole || selected > limit;
+    if is_too_large && args.etag.is_none() {
+        return Err(too_large(&file, selected, limit));
     }
     // Too large to return, but if the file is unchanged nothing has to be returned.
-    let size = file.metadata().size;
-    match &args.etag {
-        Some(known) if *known == file.etag_while(&|| !cancel.is_cancelled())? => {
-            Ok(metadata_only(file, args, size, known.clone()))
-        }
-        Some(_) | None => Err(too_large(file, size, limit)),
+    let output = metadata_only(&file, args, size, file.etag_while(&|| !cancel.is_cancelled())?);
+    if args.etag.as_ref() == Some(&output.etag) {
+        return Ok(output);
     }
+    if is_too_large {
+        return Err(too_large(&file, selected, limit));
+    }
+    // Bytes that were appended since the file was opened are left for the next call.
+    let bytes = file.read_range(offset, selected)?;
+    let at_end = offset.saturating_add(bytes.len() as u64) >= size;
+    output.with_content(bytes, |bytes| encoding::decode_range(bytes, offset, at_end, file.display()))
 }
 
 /// Reads a small file that is in the page cache on the calling thread: handing it to a blocking thread would take longer
@@ -124,26 +125,6 @@ fn whole_output(file: &OpenFile, args: &Args, bytes: Vec<u8>) -> Result<Output> 
         return Ok(output);
     }
     output.with_content(bytes, |bytes| encoding::decode_file(bytes, file.display()))
-}
-
-fn read_range(file: &OpenFile, args: &Args, limit: u64, cancel: &CancellationToken) -> Result<Output> {
-    let size = file.metadata().size;
-    let (offset, length) = (args.offset.unwrap_or(0), args.length.unwrap_or(u64::MAX));
-    let selected = size.saturating_sub(offset).min(length);
-    if selected > limit && args.etag.is_none() {
-        return Err(too_large(file, selected, limit));
-    }
-    let output = metadata_only(file, args, size, file.etag_while(&|| !cancel.is_cancelled())?);
-    if args.etag.as_ref() == Some(&output.etag) {
-        return Ok(output);
-    }
-    if selected > limit {
-        return Err(too_large(file, selected, limit));
-    }
-    // Bytes that were appended since the file was opened are left for the next call.
-    let bytes = file.read_range(offset, selected)?;
-    let at_end = offset.saturating_add(bytes.len() as u64) >= size;
-    output.with_content(bytes, |bytes| encoding::decode_range(bytes, offset, at_end, file.display()))
 }
 
 impl Output {

@@ -1,18 +1,15 @@
 //! `files_read_many`: returns the content of several files.
 
-use mainstay_core::{Context, Effect, Error, Kind, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mainstay_core::{Context, Effect, Kind, Result, Spec, Tool};
 
 use super::file_tools::{FileTools, spec};
 use super::read;
 use super::text::encoding::Encoding;
-use crate::progress::blocking;
 
 /// The limit is for all files together, in the order in which they are given.
 pub(crate) struct ReadMany(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Files, relative to the workspace.
     #[schemars(length(min = 1, max = 100))]
@@ -25,14 +22,14 @@ pub(crate) struct Args {
     max_bytes: Option<u64>,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// One item per path, in the given order.
     files: Vec<Item>,
 }
 
 /// A file, or the reason why it could not be read.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Item {
     Read(read::Output),
@@ -44,7 +41,7 @@ pub(crate) enum Item {
     },
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Failure {
     /// `not_found`, `denied`, `invalid`, `too_large` …
     kind: &'static str,
@@ -57,7 +54,6 @@ impl Tool for ReadMany {
         title: "Read several files",
         description: "Reads up to 100 files of the workspace in one call. Returns the content of each file, or why it \
                       could not be read.",
-        pace: Pace::Instant,
         ..spec("read_many", Effect::Reads)
     };
     type Args = Args;
@@ -65,7 +61,7 @@ impl Tool for ReadMany {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let (tools, context) = (self.0.clone(), context.clone());
-        blocking(move || read_many(&tools, args, &context)).await
+        crate::progress::blocking(move || read_many(&tools, args, &context)).await
     }
 }
 
@@ -74,30 +70,26 @@ fn read_many(tools: &FileTools, args: Args, context: &Context) -> Result<Output>
     let mut files = Vec::with_capacity(args.paths.len());
     for path in args.paths {
         context.check()?;
+        let encoding = args.encoding;
+        let one = read::Args { path, encoding, max_bytes: Some(left), etag: None, offset: None, length: None };
         // An error of one file is part of the result and does not end the call.
-        files.push(match read_one(tools, &path, args.encoding, left, context) {
+        files.push(match read::read(tools, &one, &context.cancel) {
             Ok(output) => {
                 left = left.saturating_sub(output.size);
                 Item::Read(output)
             }
             Err(error) => {
-                Item::Failed { path, error: Failure { kind: error.kind.as_str(), message: error.public.into_owned() } }
+                let (path, kind) = (one.path, error.kind.as_str());
+                let message = if error.kind == Kind::TooLarge {
+                    format!("{path} is larger than the {left} bytes left for this call; read it with files_read.")
+                } else {
+                    error.public.into_owned()
+                };
+                Item::Failed { path, error: Failure { kind, message } }
             }
         });
     }
     Ok(Output { files })
-}
-
-fn read_one(tools: &FileTools, path: &str, encoding: Encoding, left: u64, context: &Context) -> Result<read::Output> {
-    let args =
-        read::Args { path: path.to_owned(), encoding, max_bytes: Some(left), etag: None, offset: None, length: None };
-    read::read(tools, &args, &context.cancel).map_err(|error| {
-        if error.kind != Kind::TooLarge {
-            return error;
-        }
-        let message = format!("{path} is larger than the {left} bytes left for this call; read it with files_read.");
-        Error::new(Kind::TooLarge, message)
-    })
 }
 
 #[cfg(test)]

@@ -1,19 +1,16 @@
 //! `files_stat`: returns the metadata of a path.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
-use super::planning::errors::not_found;
-use super::text::timestamp::modified;
-use crate::progress::blocking;
+use super::planning::not_found;
+use super::text::modified;
 
 /// Opens nothing unless an etag is wanted, so a pipe or a device cannot block it.
 pub(crate) struct Stat(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// File or directory, relative to the workspace. Links are not followed.
     path: String,
@@ -22,7 +19,7 @@ pub(crate) struct Args {
     etag: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Path, as other tools take it.
     path: String,
@@ -45,7 +42,6 @@ impl Tool for Stat {
         title: "File metadata",
         description: "Returns the metadata of a path in the workspace: kind, size, modification time, mode, link target \
                       and, if requested, etag. Use it to check whether something exists.",
-        pace: Pace::Instant,
         ..spec("stat", Effect::Reads)
     };
     type Args = Args;
@@ -53,7 +49,7 @@ impl Tool for Stat {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let (tools, cancel) = (self.0.clone(), context.cancel.clone());
-        blocking(move || stat(&tools, &args, &|| !cancel.is_cancelled())).await
+        crate::progress::blocking(move || stat(&tools, &args, &|| !cancel.is_cancelled())).await
     }
 }
 

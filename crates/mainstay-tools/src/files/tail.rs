@@ -1,14 +1,11 @@
 //! `files_tail`: returns the last lines of a text file.
 
-use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, WithText};
+use mainstay_core::{Context, Effect, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::file_tools::{FileTools, spec};
 use super::text::excerpt::Excerpt;
 use super::text::line::MAX_LINE_BYTES;
-use crate::progress::blocking;
 
 /// How much is read at a time, from the end backwards.
 const BLOCK_BYTES: u64 = 64 * 1024;
@@ -19,7 +16,7 @@ const MAX_COUNTED_BYTES: u64 = 64 * 1024 * 1024;
 /// Reads backwards from the end, so the size of the file does not matter.
 pub(crate) struct Tail(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// File, relative to the workspace.
     path: String,
@@ -33,7 +30,6 @@ impl Tool for Tail {
     const SPEC: Spec = Spec {
         title: "Read last lines",
         description: "Reads the last lines of a text file of any size, such as a log.",
-        pace: Pace::Instant,
         ..spec("tail", Effect::Reads)
     };
     type Args = Args;
@@ -41,7 +37,7 @@ impl Tool for Tail {
 
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Excerpt>> {
         let (tools, context) = (self.0.clone(), context.clone());
-        blocking(move || {
+        crate::progress::blocking(move || {
             let file = tools.workspace.find(&args.path)?.open_file()?;
             tail(&file, args.lines, tools.read_bytes, &context).map(|lines| lines.with_text("more lines come before"))
         })
@@ -50,69 +46,54 @@ impl Tool for Tail {
 }
 
 fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Excerpt> {
-    let end = LastBytes::read(file, wanted, most_bytes, context)?;
-    let mut lines = Excerpt { path: file.display().to_owned(), more: end.start > 0, ..Excerpt::default() };
-    // The number of the first line needs all newlines before it.
-    if end.start <= MAX_COUNTED_BYTES {
-        lines.first_line = Some(1 + newlines_before(file, end.start, context)?);
+    let size = file.metadata().size;
+    let lowest = size.saturating_sub(most_bytes.max(MAX_LINE_BYTES as u64));
+    let found = start_of_last_lines(file, wanted, lowest, context)?;
+    let mut start = found.unwrap_or(lowest);
+    let mut bytes = file.read_range(start, size - start)?;
+    let mut whole = true;
+    // A first line whose start is too far away is dropped; if it is the only line, its end is kept.
+    if found.is_none() && lowest > 0 {
+        let next = memchr::memchr(b'\n', &bytes).map(|at| at + 1).filter(|next| *next < bytes.len());
+        let dropped = next.unwrap_or(bytes.len().saturating_sub(MAX_LINE_BYTES));
+        bytes.drain(..dropped);
+        start += dropped as u64;
+        whole = next.is_some();
     }
-    let text = end.bytes.strip_suffix(b"\n").unwrap_or(&end.bytes);
-    if end.bytes.is_empty() {
+    let mut lines = Excerpt { path: file.display().to_owned(), more: start > 0, ..Excerpt::default() };
+    // The number of the first line needs all newlines before it.
+    if start <= MAX_COUNTED_BYTES {
+        lines.first_line = Some(1 + newlines_before(file, start, context)?);
+    }
+    if bytes.is_empty() {
         return Ok(lines);
     }
+    let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
     for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        lines.add(line, at > 0 || end.whole);
+        lines.add(line, at > 0 || whole);
     }
     Ok(lines)
 }
 
-/// The last bytes of a file, from the start of a line if one is near enough.
-struct LastBytes {
-    bytes: Vec<u8>,
-    start: u64,
-    /// The first line is complete.
-    whole: bool,
-}
-
-impl LastBytes {
-    /// Reads blocks backwards until there are enough lines, but no more than `most_bytes`.
-    fn read(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> Result<Self> {
-        let size = file.metadata().size;
-        let lowest = size.saturating_sub(most_bytes.max(MAX_LINE_BYTES as u64));
-        let mut blocks: Vec<Vec<u8>> = Vec::new();
-        let (mut start, mut newlines) = (size, 0);
-        while start > lowest {
-            context.check()?;
-            let from = start.saturating_sub(BLOCK_BYTES).max(lowest);
-            let block = file.read_range(from, start - from)?;
-            // A newline at the very end of the file ends the last line and does not begin another.
-            let searched = if start == size { block.strip_suffix(b"\n").unwrap_or(&block) } else { &block };
-            for at in memchr::memrchr_iter(b'\n', searched) {
-                newlines += 1;
-                if newlines == wanted {
-                    blocks.push(block[at + 1..].to_vec());
-                    return Ok(Self { bytes: join_reversed(blocks), start: from + at as u64 + 1, whole: true });
-                }
+/// Where the last `wanted` lines begin, searched backwards; `None` if that is before `lowest`.
+fn start_of_last_lines(file: &OpenFile, wanted: usize, lowest: u64, context: &Context) -> Result<Option<u64>> {
+    let size = file.metadata().size;
+    let (mut start, mut newlines) = (size, 0);
+    while start > lowest {
+        context.check()?;
+        let from = start.saturating_sub(BLOCK_BYTES).max(lowest);
+        let block = file.read_range(from, start - from)?;
+        // A newline at the very end of the file ends the last line and does not begin another.
+        let searched = if start == size { block.strip_suffix(b"\n").unwrap_or(&block) } else { &block };
+        for at in memchr::memrchr_iter(b'\n', searched) {
+            newlines += 1;
+            if newlines == wanted {
+                return Ok(Some(from + at as u64 + 1));
             }
-            blocks.push(block);
-            start = from;
         }
-        let bytes = join_reversed(blocks);
-        Ok(if lowest == 0 { Self { bytes, start: 0, whole: true } } else { Self::from_next_line(bytes, lowest) })
+        start = from;
     }
-
-    /// Drops a first line whose start is too far away; if it is the only line, its end is kept.
-    fn from_next_line(mut bytes: Vec<u8>, start: u64) -> Self {
-        let next = memchr::memchr(b'\n', &bytes).map(|at| at + 1).filter(|next| *next < bytes.len());
-        let dropped = next.unwrap_or(bytes.len().saturating_sub(MAX_LINE_BYTES));
-        Self { bytes: bytes.split_off(dropped), start: start + dropped as u64, whole: next.is_some() }
-    }
-}
-
-/// Joins the blocks, which were read backwards.
-fn join_reversed(mut blocks: Vec<Vec<u8>>) -> Vec<u8> {
-    blocks.reverse();
-    blocks.concat()
+    Ok(None)
 }
 
 fn newlines_before(file: &OpenFile, end: u64, context: &Context) -> Result<u64> {

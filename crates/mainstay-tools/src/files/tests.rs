@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::change::Change;
 use super::patch::Patch;
-use super::planning::report::Report;
+use super::planning::Report;
 use super::testing::calls::{TestRandom, snapshot};
 use super::testing::workspace::SampleWorkspace;
 use super::write::Write;

@@ -1,21 +1,19 @@
 //! `files_tree`: shows several levels of a directory as indented text, which takes the fewest tokens.
 
-use std::os::unix::ffi::OsStrExt as _;
+use std::sync::Arc;
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::EntryKind;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use super::file_tools::{FileTools, spec};
 use super::walk::page::{self, CursorKind};
-use super::walk::{Collected, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry};
+use super::walk::{Collected, EntryFilter, PathCollector, ResumePoint, Unread, Walk};
 use crate::progress::{Progress, run_with_progress};
 
 /// The entries are collected as paths and drawn afterwards: a page may begin anywhere in the tree.
 pub(crate) struct Tree(pub(crate) FileTools);
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Directory, relative to the workspace.
     #[serde(default = "crate::defaults::workspace_root")]
@@ -35,7 +33,7 @@ pub(crate) struct Args {
     ignored: bool,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Path of the directory.
     path: String,
@@ -80,62 +78,35 @@ impl Output {
 }
 
 fn tree(tools: &FileTools, args: &Args, progress: Progress) -> Result<Output> {
-    let start = tools.workspace.find(&args.path)?.open_dir()?;
-    let path = start.display();
-    let last = args.cursor.as_deref().map(|cursor| page::decode(CursorKind::Tree, cursor, 1)).transpose()?;
-    let resume = last.as_ref().map(|last| ResumePoint::at(&last[0], false));
+    let start = Arc::new(tools.workspace.find(&args.path)?.open_dir()?);
+    let last = args.cursor.as_deref().map(|cursor| page::decode(CursorKind::Tree, cursor)).transpose()?;
+    let resume = last.as_ref().map(|[last]| ResumePoint::at(last, false));
     let limits = tools.page_limits(args.limit);
-    let walk = Walk { resume, ignored: args.ignored, depth: args.depth, limits, progress };
-    let (collected, unread) = walk.run(start, &Everything)?.into_parts();
-    let mut entries = collected.list;
-    let more = limits.truncate(&mut entries, |entry| entry.path.len());
-    let next_cursor = entries.last().filter(|_| more).map(|last| page::encode(CursorKind::Tree, &[&last.path]));
-    let directories = entries.iter().filter(|entry| entry.kind == EntryKind::Directory).count();
+    let kind = EntryFilter::Any;
+    let walk = Walk { globs: None, kind, resume, ignored: args.ignored, depth: args.depth, limits, progress };
+    let Collected { list: mut entries, unread, .. } = walk.run(&start, &PathCollector)?;
+    let end = limits.truncate(&mut entries, |(path, _)| path.len());
+    let next_cursor = end.map(|(path, _)| page::encode(CursorKind::Tree, &[path]));
+    let directories = entries.iter().filter(|(_, kind)| *kind == EntryKind::Directory).count();
     let files = entries.len() - directories;
-    Ok(Output { path, tree: draw(&entries, args.depth, last.is_some()), directories, files, next_cursor, unread })
-}
-
-/// Collects every entry.
-struct Everything;
-
-struct TreeEntry {
-    /// Relative to the start, as bytes.
-    path: Vec<u8>,
-    kind: EntryKind,
-}
-
-impl Visitor for Everything {
-    type Worker = ();
-    type Collector = Collected<TreeEntry>;
-    const PARALLEL_ENTRIES: bool = false;
-
-    fn worker(&self) {}
-
-    fn wants(&self, _found: &WalkEntry<'_>) -> bool {
-        true
-    }
-
-    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, collected: &mut Collected<TreeEntry>) {
-        let path = found.path().as_os_str().as_bytes().to_vec();
-        let bytes = path.len();
-        collected.add(TreeEntry { path, kind: found.entry.kind }, bytes);
-    }
+    let (tree, unread) = (draw(&entries, args.depth, last.is_some()), unread.if_any());
+    Ok(Output { path: start.display(), tree, directories, files, next_cursor, unread })
 }
 
 /// The tree as text. A page that is `continued` begins with the directories it is in.
-fn draw(entries: &[TreeEntry], depth: usize, continued: bool) -> String {
+fn draw(entries: &[(Vec<u8>, EntryKind)], depth: usize, continued: bool) -> String {
     let mut text = String::new();
     // Without its parents the first entry of a later page would have no place.
-    if let Some(first) = entries.first().filter(|_| continued) {
-        let names: Vec<&[u8]> = first.path.split(|byte| *byte == b'/').collect();
+    if let Some((first, _)) = entries.first().filter(|_| continued) {
+        let names: Vec<&[u8]> = first.split(|byte| *byte == b'/').collect();
         for (level, name) in names[..names.len() - 1].iter().enumerate() {
             line(&mut text, level, name, "/ (continued)");
         }
     }
-    for entry in entries {
-        let level = memchr::memchr_iter(b'/', &entry.path).count();
-        let name = entry.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let mark = match entry.kind {
+    for (path, kind) in entries {
+        let level = memchr::memchr_iter(b'/', path).count();
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let mark = match kind {
             EntryKind::Directory if level + 1 == depth => "/ …",
             EntryKind::Directory => "/",
             EntryKind::File => "",

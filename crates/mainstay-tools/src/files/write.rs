@@ -1,21 +1,16 @@
 //! `files_write`: creates a file or replaces its content.
 
-use mainstay_core::{Context, Effect, Error, Pace, Reason, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use mainstay_core::{Context, Effect, Error, Reason, Result, Spec, Tool};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::commit::DiffInReply;
-use super::planning::errors::{already_exists, not_found};
-use super::planning::plan::{LinkHandling, NewState, Plan};
-use super::planning::report::ChangeKind;
+use super::planning::{ChangeKind, DiffInReply, FileReply, LinkHandling, NewState, Plan, already_exists, not_found};
 use super::text::encoding::{self, Encoding};
 
 /// Refuses to overwrite by default, because a model that does not know the file exists should learn of it.
 pub(crate) struct Write(pub(crate) FileTools);
 
 /// Creates a file or replaces its content.
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
     /// File, relative to the workspace, or absolute inside one of its roots.
@@ -87,25 +82,14 @@ impl Plan {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
-    path: String,
-    /// Size in bytes.
-    size: u64,
-    /// Etag of the new content; pass it with the next change.
-    etag: String,
-    /// Modification time, ISO 8601.
-    mtime: String,
+    #[serde(flatten)]
+    file: FileReply,
     /// The file was created.
     created: bool,
     /// The file existed and its content was replaced.
     overwritten: bool,
-    /// Nothing was changed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    dry_run: bool,
-    /// Unified diff, in a dry run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
 }
 
 impl Tool for Write {
@@ -114,9 +98,7 @@ impl Tool for Write {
         description: "Creates a file or replaces its whole content, atomically, with missing parent directories. \
                       Replaces an existing file only with overwrite=true or its current etag. To change a part of a \
                       file, use files_edit.",
-        pace: Pace::Instant,
         idempotent: true,
-        dry_run: true,
         ..spec("write", Effect::Writes)
     };
     type Args = ChangeArgs<Change>;
@@ -124,18 +106,8 @@ impl Tool for Write {
 
     async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
         let done = self.0.change(context, args.dry_run, DiffInReply::Never, |plan| args.change.plan(plan));
-        let ((), mut report) = done.await?;
-        let changed = report.take_only_entry()?;
-        Ok(Output {
-            path: changed.path,
-            size: changed.size.unwrap_or(0),
-            etag: changed.etag.unwrap_or_default(),
-            mtime: changed.mtime.unwrap_or_else(|| context.clock.now().to_string()),
-            created: changed.what == ChangeKind::Created,
-            overwritten: changed.what == ChangeKind::Overwritten,
-            dry_run: report.dry_run,
-            diff: report.diff,
-        })
+        let (file, what) = done.await?.1.into_file_reply(context)?;
+        Ok(Output { file, created: what == ChangeKind::Created, overwritten: what == ChangeKind::Overwritten })
     }
 }
 

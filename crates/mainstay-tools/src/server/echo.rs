@@ -1,19 +1,17 @@
 //! `server_echo`: returns its argument.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Has no effect at all, so that clients and benchmarks can measure the bare protocol.
 pub(crate) struct Echo;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Text to return.
     text: String,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// The same text.
     text: String,

@@ -10,5 +10,5 @@ use crate::setup::Setup;
 
 /// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(setup: &Setup) -> Family {
-    Family::new("server").tool(echo::Echo).tool(status::Status::new(setup)).tool(time::Time)
+    Family::new("server").tool(echo::Echo).tool(status::Status(setup.clone())).tool(time::Time)
 }

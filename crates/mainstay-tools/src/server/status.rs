@@ -1,38 +1,16 @@
 //! `server_status`: describes the server and the caller's permissions.
 
-use std::path::PathBuf;
-use std::time::Instant;
-
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use crate::setup::Setup;
 
-/// What does not change while the server runs is kept from its start.
-pub(crate) struct Status {
-    version: &'static str,
-    workspace: PathBuf,
-    store: &'static str,
-    started: Instant,
-}
+/// What it reports of the server does not change while the server runs, apart from the uptime.
+pub(crate) struct Status(pub(crate) Setup);
 
-impl Status {
-    pub(crate) fn new(setup: &Setup) -> Self {
-        Self {
-            version: setup.version,
-            // The first root is the workspace; the others are additional directories.
-            workspace: setup.workspace.roots()[0].path().to_owned(),
-            store: setup.store.engine(),
-            started: setup.started,
-        }
-    }
-}
-
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {}
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     version: String,
     /// Directory that the server works on.
@@ -58,11 +36,13 @@ impl Tool for Status {
     type Output = Output;
 
     async fn call(&self, _args: Args, context: &Context) -> Result<Output> {
+        let setup = &self.0;
         Ok(Output {
-            version: self.version.to_owned(),
-            workspace: self.workspace.display().to_string(),
-            store: self.store.to_owned(),
-            uptime_seconds: self.started.elapsed().as_secs(),
+            version: setup.version.to_owned(),
+            // The first root is the workspace; the others are additional directories.
+            workspace: setup.workspace.roots()[0].path().display().to_string(),
+            store: setup.store.engine().to_owned(),
+            uptime_seconds: setup.started.elapsed().as_secs(),
             principal: context.caller.principal.to_string(),
             scopes: context.caller.scopes.iter().map(|scope| scope.as_str().to_owned()).collect(),
         })

@@ -1,16 +1,14 @@
 //! `server_time`: returns the server's time.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// Uses the server's clock, so that tests and audit entries agree with it.
 pub(crate) struct Time;
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {}
 
-#[derive(Serialize, JsonSchema)]
+#[derive(serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
     /// Time in UTC, RFC 3339.
     utc: String,

@@ -37,19 +37,15 @@ impl ResourceWatcher {
     pub(crate) fn add_file(&self, path: &WorkspacePath) {
         if let Ok(path) = path.resolved() {
             let uri = format!("file://{}", path.display().replace('%', "%25"));
-            self.add_path(path.display(), uri.into());
+            self.add_file_as(&path, uri.into());
         }
     }
 
     /// Watches a file that is announced with this URI: the one under which it is listed.
     pub(crate) fn add_file_as(&self, path: &WorkspacePath, uri: Arc<str>) {
         if let Ok(path) = path.resolved() {
-            self.add_path(path.display(), uri);
+            self.files.add(path.display().to_owned(), uri, self.metadata(path.display()));
         }
-    }
-
-    fn add_path(&self, path: &str, uri: Arc<str>) {
-        self.files.add(path.to_owned(), uri, self.metadata(path));
     }
 
     /// Adds a source that is polled as often as the files.

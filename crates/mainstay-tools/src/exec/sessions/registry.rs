@@ -5,14 +5,19 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::{Error, Kind, Principal, Result};
+use mainstay_core::{Effect, Error, Kind, Principal, Result, Spec};
 use mainstay_sandbox::exec::SessionSettings;
 
 use super::session::Session;
 
+/// The declaration of a tool that works on sessions, before its title and description.
+pub(crate) const fn spec(verb: &'static str, effect: Effect) -> Spec {
+    Spec { tags: &["exec", "session"], ..Spec::new("exec", verb, effect) }
+}
+
 /// Ended sessions stay for a while, so that their last output can be read.
 pub(crate) struct SessionRegistry {
-    settings: SessionSettings,
+    pub(crate) settings: SessionSettings,
     all: Mutex<BTreeMap<String, Arc<Session>>>,
 }
 
@@ -22,10 +27,6 @@ const KEPT_AFTER_END: Duration = Duration::from_mins(10);
 impl SessionRegistry {
     pub(crate) fn new(settings: SessionSettings) -> Self {
         Self { settings, all: Mutex::new(BTreeMap::new()) }
-    }
-
-    pub(crate) fn settings(&self) -> &SessionSettings {
-        &self.settings
     }
 
     /// All sessions, without those that ended too long ago: there is no task that removes them.

@@ -7,9 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use mainstay_core::{Error, Kind, Principal, Result};
-use mainstay_sandbox::exec::{Child, ExitStatus, Signal, StopHandle, Terminal, TerminalSize};
-use schemars::JsonSchema;
-use serde::Serialize;
+use mainstay_sandbox::exec::{Child, ExitStatus, SessionSettings, Signal, StopHandle, Terminal, TerminalSize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
@@ -38,20 +36,17 @@ pub(crate) struct Session {
 }
 
 /// What is known of a session from its start.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct SessionInfo {
     pub(crate) id: String,
+    #[serde(skip)]
     pub(crate) owner: Principal,
-    /// The program's name. Its arguments may contain secrets and are not kept.
+    // Its arguments may contain secrets and are not kept.
     pub(crate) program: String,
+    /// Milliseconds since 1970.
     pub(crate) started_ms: i64,
-}
-
-pub(crate) struct SessionLimits {
-    /// How many bytes of output are kept.
-    pub(crate) buffer_bytes: usize,
-    /// How long a session may stay unused.
-    pub(crate) idle: Duration,
-    /// How long it may run at all.
+    // How long it may run at all.
+    #[serde(skip)]
     pub(crate) lifetime: Option<Duration>,
 }
 
@@ -62,7 +57,7 @@ struct State {
 }
 
 /// Whether a session still runs, and how it ended.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct ExitState {
     pub(crate) running: bool,
     /// Exit code, or 128 plus the signal's number.
@@ -82,8 +77,9 @@ impl From<Option<ExitStatus>> for ExitState {
 
 impl Session {
     /// Takes over a child that was just started.
-    pub(crate) fn start(mut child: Child, info: SessionInfo, limits: SessionLimits) -> Result<Arc<Self>> {
-        let output = OutputBuffer::new(limits.buffer_bytes);
+    pub(crate) fn start(mut child: Child, info: SessionInfo, settings: &SessionSettings) -> Result<Arc<Self>> {
+        let output = OutputBuffer::new(settings.buffer_bytes);
+        let idle = Duration::from_secs(settings.idle_minutes.saturating_mul(60));
         let session = Arc::new(Self {
             info,
             stop_handle: child.stop_handle().map_err(Error::internal)?,
@@ -93,7 +89,7 @@ impl Session {
             changed: watch::channel(()).0,
             task: Mutex::new(None),
         });
-        let task = tokio::spawn(supervise(EndOnDrop(session.clone()), child, limits)).abort_handle();
+        let task = tokio::spawn(supervise(EndOnDrop(session.clone()), child, idle)).abort_handle();
         *session.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
         Ok(session)
     }
@@ -226,30 +222,27 @@ impl Drop for EndOnDrop {
 }
 
 /// Reads the program's output until it ends; kills it when it exceeds a time limit.
-async fn supervise(session: EndOnDrop, mut child: Child, limits: SessionLimits) {
+async fn supervise(session: EndOnDrop, mut child: Child, idle: Duration) {
     let session = &*session.0;
     let terminal = child.terminal.clone();
     let (output, errors) = (child.output.take(), child.errors.take());
-    let status = {
-        let run = async {
-            // Output may still come after the program has ended: its children hold the pipe. All of it is read.
-            tokio::join!(
-                read_terminal(session, terminal),
-                read_pipe(session, output),
-                read_pipe(session, errors),
-                child.wait(),
-            )
-            .3
-        };
-        tokio::pin!(run);
-        tokio::select! {
-            status = &mut run => status,
-            () = time_limit(session, &limits) => {
-                session.stop_handle.signal(Signal::Kill);
-                run.await
-            }
-        }
+    let run = async {
+        // Output may still come after the program has ended: its children hold the pipe. All of it is read.
+        tokio::join!(
+            read_terminal(session, terminal),
+            read_pipe(session, output),
+            read_pipe(session, errors),
+            child.wait(),
+        )
+        .3
     };
+    // Ends nothing itself: what is killed ends the run.
+    let enforce_limits = async {
+        time_limit(session, idle).await;
+        session.stop_handle.signal(Signal::Kill);
+        std::future::pending().await
+    };
+    let status = tokio::select! { status = run => status, never = enforce_limits => never };
     session.set_ended(status.unwrap_or(KILLED));
 }
 
@@ -271,12 +264,12 @@ async fn read_pipe(session: &Session, pipe: Option<pipe::Receiver>) {
 
 /// Waits until the session has been idle for too long or its lifetime is over. A limit too far away for the clock never
 /// comes.
-async fn time_limit(session: &Session, limits: &SessionLimits) {
-    let end = limits.lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
+async fn time_limit(session: &Session, idle: Duration) {
+    let end = session.info.lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
     // Using the session moves the deadline, so it is computed again after every sleep.
     loop {
-        let idle = session.last_used().checked_add(limits.idle);
-        let Some(next) = end.into_iter().chain(idle).min() else { return std::future::pending().await };
+        let unused = session.last_used().checked_add(idle);
+        let Some(next) = end.into_iter().chain(unused).min() else { return std::future::pending().await };
         if next <= Instant::now() {
             return;
         }

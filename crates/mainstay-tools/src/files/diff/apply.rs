@@ -6,11 +6,8 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::ops::ControlFlow;
 
 use mainstay_core::{Error, Result};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::files::diff::line_search::{ComparisonBudget, LinePattern};
 use crate::files::diff::patch::{Hunk, Sign};
@@ -20,7 +17,7 @@ use crate::files::text::line::{quote, split_lines};
 const MAX_LISTED: usize = 20;
 
 /// A hunk that was applied at another line than the patch says.
-#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct MovedHunk {
     path: String,
     /// Number of the hunk in its file, from 1.
@@ -36,7 +33,7 @@ pub(crate) fn apply(
     path: &str,
     mut content: Vec<u8>,
     hunks: &[Hunk],
-    budget: &mut ComparisonBudget,
+    budget: &ComparisonBudget,
 ) -> Result<(Vec<u8>, Vec<MovedHunk>)> {
     let lacks_newline =
         hunks.iter().any(|hunk| hunk.keeps_file_end) && !content.is_empty() && !content.ends_with(b"\n");
@@ -47,10 +44,10 @@ pub(crate) fn apply(
     budget.spend(lines.len() + content.len() / 64)?;
     let crlf = lines.iter().any(|line| line.ends_with(b"\r\n"));
     let variants: Vec<Vec<HunkTexts<'_>>> = hunks.iter().map(|hunk| line_ending_variants(hunk, crlf)).collect();
-    let mut file = TargetFile::new(path, lines, &variants);
+    let mut file = TargetFile::new(path, lines, &variants, budget);
     let (mut out, mut moved) = (Vec::with_capacity(content.len()), Vec::new());
     for (number, (hunk, line_ending_variants)) in hunks.iter().zip(&variants).enumerate() {
-        let (at, texts) = file.place(number + 1, hunk, line_ending_variants, budget)?;
+        let (at, texts) = file.place(number + 1, hunk, line_ending_variants)?;
         if let Some(off) = hunk.start.map(|start| signed(at) - signed(start) + 1).filter(|off| *off != 0) {
             moved.push(MovedHunk { path: path.to_owned(), hunk: number + 1, line: at + 1, lines_off: off });
         }
@@ -111,24 +108,23 @@ struct TargetFile<'a> {
     done: usize,
     /// How far the last hunk was from where the patch said; the next is expected to be as far off.
     offset: i64,
-}
-
-/// Where a hunk applies.
-enum Placement {
-    At(usize),
-    Ambiguous(Vec<usize>),
-    NotFound,
+    budget: &'a ComparisonBudget,
 }
 
 impl<'a> TargetFile<'a> {
-    fn new(path: &'a str, lines: Vec<&'a [u8]>, variants: &'a [Vec<HunkTexts<'_>>]) -> Self {
+    fn new(
+        path: &'a str,
+        lines: Vec<&'a [u8]>,
+        variants: &'a [Vec<HunkTexts<'_>>],
+        budget: &'a ComparisonBudget,
+    ) -> Self {
         let mut known = HashMap::new();
         // Equal lines of several hunks get the same number.
         for (text, number) in variants.iter().flatten().flatten().zip(1..) {
             known.entry(text.as_ref()).or_insert(number);
         }
         let numbers = lines.iter().map(|line| known.get(line).copied().unwrap_or(0)).collect();
-        Self { path, lines, numbers, known, done: 0, offset: 0 }
+        Self { path, lines, numbers, known, done: 0, offset: 0, budget }
     }
 
     /// Consumes a line.
@@ -143,29 +139,29 @@ impl<'a> TargetFile<'a> {
         number: usize,
         hunk: &Hunk,
         line_ending_variants: &'t [HunkTexts<'t>],
-        budget: &mut ComparisonBudget,
     ) -> Result<(usize, &'t HunkTexts<'t>)> {
         for texts in line_ending_variants {
-            let old = self.pattern(&old_lines(hunk, texts), budget)?;
-            let placement = match hunk.start {
-                Some(_) => self.nearest(self.expected(hunk), &old, budget)?,
-                None => self.anywhere(hunk, &old, budget)?,
+            let old = self.pattern(&old_lines(hunk, texts))?;
+            let places = match hunk.start {
+                Some(_) => self.nearest(self.expected(hunk), &old)?.into_iter().collect(),
+                None => self.anywhere(hunk, &old)?,
             };
-            match placement {
-                Placement::At(at) => {
-                    self.offset = hunk.start.map_or(self.offset, |start| signed(at) - signed(start) + 1);
-                    return Ok((at, texts));
+            match places.as_slice() {
+                [] => {}
+                [at] => {
+                    self.offset = hunk.start.map_or(self.offset, |start| signed(*at) - signed(start) + 1);
+                    return Ok((*at, texts));
                 }
-                Placement::Ambiguous(places) => return Err(self.ambiguous(number, hunk, &places)),
-                Placement::NotFound => {}
+                [..] => return Err(self.ambiguous(number, hunk, &places)),
             }
         }
         let old = line_ending_variants.last().map(|texts| old_lines(hunk, texts)).unwrap_or_default();
-        Err(self.does_not_apply(number, hunk, &old, budget)?)
+        Err(self.does_not_apply(number, hunk, &old)?)
     }
 
-    fn pattern(&self, lines: &[&[u8]], budget: &mut ComparisonBudget) -> Result<LinePattern> {
-        LinePattern::new(lines.iter().map(|line| self.known.get(line).copied().unwrap_or(0)).collect(), budget)
+    fn pattern(&self, lines: &[&[u8]]) -> Result<LinePattern> {
+        let numbers = lines.iter().map(|line| self.known.get(line).copied().unwrap_or(0));
+        LinePattern::new(numbers.collect(), self.budget)
     }
 
     /// The line where the hunk is expected, given how far off the one before was. It may be past the end of the file.
@@ -175,54 +171,56 @@ impl<'a> TargetFile<'a> {
     }
 
     /// Finds the match that is nearest to the expected line. A hunk without old lines applies only exactly there.
-    fn nearest(&self, expected: usize, old: &LinePattern, budget: &mut ComparisonBudget) -> Result<Placement> {
+    fn nearest(&self, expected: usize, old: &LinePattern) -> Result<Option<usize>> {
         if old.len() == 0 {
-            let there = (self.done..=self.lines.len()).contains(&expected);
-            return Ok(if there { Placement::At(expected) } else { Placement::NotFound });
+            return Ok(Some(expected).filter(|at| (self.done..=self.lines.len()).contains(at)));
         }
         // The usual case, and no search: the hunk is where it is expected.
         if expected >= self.done && old.is_at(&self.numbers, expected) {
-            return Ok(Placement::At(expected));
+            return Ok(Some(expected));
         }
         let expected = expected.min(self.lines.len());
         let mut best: Option<usize> = None;
-        old.each(&self.numbers[self.done..], budget, |at, matching| {
+        for found in old.matches(&self.numbers[self.done..], self.budget) {
+            let (at, matching) = found?;
             let at = self.done + at;
             if matching == old.len() && best.is_none_or(|best| at.abs_diff(expected) < best.abs_diff(expected)) {
                 best = Some(at);
             }
-            let nothing_nearer = best.is_some_and(|best| at >= expected + best.abs_diff(expected));
-            if nothing_nearer { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Ok(best.map_or(Placement::NotFound, Placement::At))
+            // Those that follow are further away.
+            if best.is_some_and(|best| at >= expected + best.abs_diff(expected)) {
+                break;
+            }
+        }
+        Ok(best)
     }
 
-    /// Finds the only match in the rest of the file, or the first match after the anchor if there is one.
-    fn anywhere(&self, hunk: &Hunk, old: &LinePattern, budget: &mut ComparisonBudget) -> Result<Placement> {
-        let Some(from) = self.after_anchor(hunk, budget)? else { return Ok(Placement::NotFound) };
+    /// Finds the matches in the rest of the file, of which there should be one; only the first after the anchor if there
+    /// is one.
+    fn anywhere(&self, hunk: &Hunk, old: &LinePattern) -> Result<Vec<usize>> {
+        let Some(from) = self.after_anchor(hunk)? else { return Ok(Vec::new()) };
         if old.len() == 0 {
-            return Ok(Placement::At(if hunk.anchor.is_some() { from } else { self.lines.len() }));
+            return Ok(vec![if hunk.anchor.is_some() { from } else { self.lines.len() }]);
         }
         // After an anchor the first match is meant; without one the match has to be the only one.
         let enough = if hunk.anchor.is_some() { 1 } else { MAX_LISTED };
         let mut places = Vec::new();
-        old.each(&self.numbers[from..], budget, |at, matching| {
+        for found in old.matches(&self.numbers[from..], self.budget) {
+            let (at, matching) = found?;
             if matching == old.len() {
                 places.push(from + at);
             }
-            if places.len() < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        Ok(match places.as_slice() {
-            [] => Placement::NotFound,
-            [at] => Placement::At(*at),
-            _ => Placement::Ambiguous(places),
-        })
+            if places.len() >= enough {
+                break;
+            }
+        }
+        Ok(places)
     }
 
     /// The line after the hunk's anchor; `None` if the anchor is not in the rest of the file.
-    fn after_anchor(&self, hunk: &Hunk, budget: &mut ComparisonBudget) -> Result<Option<usize>> {
+    fn after_anchor(&self, hunk: &Hunk) -> Result<Option<usize>> {
         let Some(anchor) = &hunk.anchor else { return Ok(Some(self.done)) };
-        budget.spend(self.lines.len() - self.done)?;
+        self.budget.spend(self.lines.len() - self.done)?;
         let mut lines = self.lines[self.done..].iter();
         // Anchors are compared without indentation, which models often omit.
         let at = lines.position(|line| line.trim_ascii() == anchor.trim().as_bytes());
@@ -240,15 +238,9 @@ impl<'a> TargetFile<'a> {
     }
 
     /// The error for a hunk that applies nowhere: names the closest match and the first line that differs there.
-    fn does_not_apply(
-        &self,
-        number: usize,
-        hunk: &Hunk,
-        old: &[&[u8]],
-        budget: &mut ComparisonBudget,
-    ) -> Result<Error> {
-        let (same, at) = self.closest(hunk, old, budget)?;
-        let found = self.after_anchor(hunk, budget)?;
+    fn does_not_apply(&self, number: usize, hunk: &Hunk, old: &[&[u8]]) -> Result<Error> {
+        let (same, at) = self.closest(hunk, old)?;
+        let found = self.after_anchor(hunk)?;
         let anchor = hunk.anchor.as_ref().filter(|_| found.is_none());
         let what = match (anchor, old.get(same), self.lines.get(at + same)) {
             (Some(anchor), ..) => format!("the file has no line {anchor:?}"),
@@ -271,16 +263,16 @@ impl<'a> TargetFile<'a> {
     }
 
     /// The longest partial match that is nearest to the expected line: how many lines match, and where.
-    fn closest(&self, hunk: &Hunk, old: &[&[u8]], budget: &mut ComparisonBudget) -> Result<(usize, usize)> {
+    fn closest(&self, hunk: &Hunk, old: &[&[u8]]) -> Result<(usize, usize)> {
         let expected = self.expected(hunk);
         let mut best = (0, Reverse(0), expected.max(self.done));
-        self.pattern(old, budget)?.each(&self.numbers[self.done..], budget, |at, matching| {
+        for found in self.pattern(old)?.matches(&self.numbers[self.done..], self.budget) {
+            let (at, matching) = found?;
             let at = self.done + at;
             if matching > 0 {
                 best = best.max((matching, Reverse(at.abs_diff(expected)), at));
             }
-            ControlFlow::Continue(())
-        })?;
+        }
         Ok((best.0, best.2))
     }
 }
@@ -288,11 +280,8 @@ impl<'a> TargetFile<'a> {
 /// A line for an error message beside the line it was compared with: two that differ only in their line endings must
 /// not look the same.
 fn show_line(line: &[u8], beside: &[u8]) -> String {
-    let ends = line.trim_ascii_end() == beside.trim_ascii_end();
-    match (ends, line.ends_with(b"\n")) {
-        (true, false) => format!("{} without a newline", quote(line)),
-        (true | false, _) => quote(line),
-    }
+    let same_text = line.trim_ascii_end() == beside.trim_ascii_end();
+    if same_text && !line.ends_with(b"\n") { format!("{} without a newline", quote(line)) } else { quote(line) }
 }
 
 fn old_lines<'t>(hunk: &Hunk, texts: &'t [Cow<'_, [u8]>]) -> Vec<&'t [u8]> {
@@ -313,15 +302,15 @@ mod tests {
 
     fn patched_within(comparisons: u64, content: &str, hunks: &str) -> Result<(String, Vec<MovedHunk>)> {
         let patch = parse(&format!("--- a/x\n+++ b/x\n{hunks}"), None).unwrap();
-        let mut budget = ComparisonBudget::of(comparisons, &CancellationToken::new());
-        let (content, moved) = apply("x", content.into(), &patch[0].hunks, &mut budget)?;
+        let budget = ComparisonBudget::of(comparisons, &CancellationToken::new());
+        let (content, moved) = apply("x", content.into(), &patch[0].hunks, &budget)?;
         Ok((String::from_utf8(content).unwrap(), moved))
     }
 
     fn updated(content: &str, body: &str) -> Result<String> {
         let patch = parse(&format!("*** Begin Patch\n*** Update File: x\n{body}*** End Patch\n"), None).unwrap();
-        let mut budget = ComparisonBudget::new(&CancellationToken::new());
-        let (content, _) = apply("x", content.into(), &patch[0].hunks, &mut budget)?;
+        let budget = ComparisonBudget::new(&CancellationToken::new());
+        let (content, _) = apply("x", content.into(), &patch[0].hunks, &budget)?;
         Ok(String::from_utf8(content).unwrap())
     }
 

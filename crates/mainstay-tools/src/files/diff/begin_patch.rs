@@ -4,8 +4,7 @@
 use mainstay_core::Result;
 
 use crate::files::diff::hunk::LineCount;
-use crate::files::diff::patch::{FilePatch, Hunk, Line, Sign};
-use crate::files::diff::reader::{Reader, parse_error};
+use crate::files::diff::patch::{FilePatch, Hunk, Line, Reader, Sign, parse_error};
 
 /// Parses what follows `*** Begin Patch`. A missing end is an error: the patch may have been truncated.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
@@ -29,16 +28,14 @@ pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {
             return Err(parse_error(at, "\"*** Add File: \", \"*** Update File: \" or \"*** Delete File: \" expected"));
         }
     }
-    Err(parse_error(reader.line_number(), "\"*** End Patch\" is missing; the patch may be truncated"))
+    Err(reader.error("\"*** End Patch\" is missing; the patch may be truncated"))
 }
 
 /// The lines of a new file, each with a `+`.
 fn added_lines(reader: &mut Reader<'_>) -> Result<Vec<Line>> {
     let mut lines = Vec::new();
     while let Some(line) = reader.peek_with_ending().filter(|line| !line.starts_with("*** ")) {
-        let text = line
-            .strip_prefix('+')
-            .ok_or_else(|| parse_error(reader.line_number(), "every line of a new file begins with +"))?;
+        let text = line.strip_prefix('+').ok_or_else(|| reader.error("every line of a new file begins with +"))?;
         lines.push(Line { sign: Sign::Added, text: text.to_owned() });
         reader.advance();
     }

@@ -5,8 +5,7 @@
 
 use mainstay_core::{Error, Result};
 
-use crate::files::diff::patch::{Hunk, Line, Sign};
-use crate::files::diff::reader::{Reader, parse_error};
+use crate::files::diff::patch::{Hunk, Line, Reader, Sign, parse_error};
 use crate::files::text::line::quote;
 
 impl Reader<'_> {
@@ -17,22 +16,21 @@ impl Reader<'_> {
         self.advance();
         let body = self.at;
         // `@@` without numbers, or with a line of the file as an anchor.
-        let Some(Ranges { start, old, new }) = parse_ranges(header) else {
+        let Some((start, declared)) = parse_ranges(header) else {
             let anchor = header.trim_matches('@').trim();
             let anchor = Some(anchor.to_owned()).filter(|anchor| !anchor.is_empty());
             let lines = self.lines_until_other(LineCount::default())?;
             self.check_no_stray_lines()?;
             return Ok(Hunk { anchor, lines, at: begins, ..Hunk::default() });
         };
-        let lines = if let Some(lines) = self.lines_by_count(old, new) {
+        let lines = if let Some(lines) = self.lines_by_count(declared) {
             lines
         } else {
             // The header's counts are wrong: take the lines as they are.
             self.at = body;
-            let declared = LineCount { old, new };
             let lines = self.lines_until_other(declared)?;
             let found = LineCount::of(&lines);
-            if found.old < old || found.new < new {
+            if found.old < declared.old || found.new < declared.new {
                 return Err(self.truncated(begins, declared, found));
             }
             self.check_no_stray_lines()?;
@@ -75,7 +73,8 @@ impl Reader<'_> {
     }
 
     /// As many lines as the header says; `None` if that is not how many there are.
-    fn lines_by_count(&mut self, mut old: usize, mut new: usize) -> Option<Vec<Line>> {
+    fn lines_by_count(&mut self, declared: LineCount) -> Option<Vec<Line>> {
+        let LineCount { mut old, mut new } = declared;
         let mut lines: Vec<Line> = Vec::new();
         while old > 0 || new > 0 || self.peek().is_some_and(|line| line.starts_with('\\')) {
             let line = self.peek_with_ending()?;
@@ -104,8 +103,7 @@ impl Reader<'_> {
                 break;
             }
             if line.starts_with('\\') {
-                remove_newline(&mut lines)
-                    .ok_or_else(|| parse_error(self.line_number(), "no line comes before this one"))?;
+                remove_newline(&mut lines).ok_or_else(|| self.error("no line comes before this one"))?;
             } else if let Some(line) = parse_line(line) {
                 lines.push(line);
             } else {
@@ -158,15 +156,8 @@ fn remove_newline(lines: &mut [Line]) -> Option<()> {
     Some(())
 }
 
-/// The numbers in a hunk's header.
-struct Ranges {
-    start: usize,
-    old: usize,
-    new: usize,
-}
-
-/// `@@ -start,count +start,count @@`
-fn parse_ranges(header: &str) -> Option<Ranges> {
+/// The first line and the counts in a hunk's header, `@@ -start,count +start,count @@`.
+fn parse_ranges(header: &str) -> Option<(usize, LineCount)> {
     let rest = header.strip_prefix("@@ -")?;
     let (ranges, _) = rest.split_once(" @@")?;
     let (old, new) = ranges.split_once(" +")?;
@@ -177,5 +168,5 @@ fn parse_ranges(header: &str) -> Option<Ranges> {
     let ((start, old), (_, new)): ((usize, usize), (usize, usize)) = (range(old)?, range(new)?);
     // An empty range names the line before it.
     let start = if old == 0 { start.checked_add(1)? } else { start };
-    Some(Ranges { start, old, new })
+    Some((start, LineCount { old, new }))
 }

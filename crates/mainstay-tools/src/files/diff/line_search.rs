@@ -3,11 +3,10 @@
 //! A naive search takes lines × pattern comparisons: a patch of 2000 equal lines against a file of 200 000 of them would
 //! keep a core busy for minutes. The Z algorithm finds every place in one pass, and a budget bounds the rest.
 
-use std::ops::{ControlFlow, Range};
+use std::cell::Cell;
+use std::ops::Range;
 
 use mainstay_core::{CancellationToken, Error, Result};
-
-use crate::progress::check_cancelled;
 
 /// The most comparisons of lines that one call may make: more than any real patch needs, and over within seconds.
 const MAX_COMPARISONS: u64 = 100_000_000;
@@ -17,7 +16,7 @@ const CANCEL_CHECK_INTERVAL: u64 = 4096;
 
 /// How many comparisons of lines a call may still make.
 pub(crate) struct ComparisonBudget {
-    left: u64,
+    left: Cell<u64>,
     cancel: CancellationToken,
 }
 
@@ -27,25 +26,24 @@ impl ComparisonBudget {
     }
 
     pub(crate) fn of(comparisons: u64, cancel: &CancellationToken) -> Self {
-        Self { left: comparisons, cancel: cancel.clone() }
+        Self { left: Cell::new(comparisons), cancel: cancel.clone() }
     }
 
-    pub(crate) fn spend(&mut self, comparisons: usize) -> Result<()> {
-        let before = self.left;
-        self.left = before.checked_sub(comparisons as u64).ok_or_else(budget_exhausted)?;
+    pub(crate) fn spend(&self, comparisons: usize) -> Result<()> {
+        let before = self.left.get();
+        let Some(left) = before.checked_sub(comparisons as u64) else {
+            let reason = "Finding where the hunks of this patch apply takes too many comparisons; apply it in parts or \
+                          with correct line numbers. Nothing was changed.";
+            return Err(Error::field("patch", reason));
+        };
+        self.left.set(left);
         // Checking the token for every comparison would cost more than the comparisons.
-        if before / CANCEL_CHECK_INTERVAL == self.left / CANCEL_CHECK_INTERVAL {
+        if before / CANCEL_CHECK_INTERVAL == left / CANCEL_CHECK_INTERVAL {
             Ok(())
         } else {
-            check_cancelled(&self.cancel)
+            crate::progress::check_cancelled(&self.cancel)
         }
     }
-}
-
-fn budget_exhausted() -> Error {
-    let reason = "Finding where the hunks of this patch apply takes too many comparisons; apply it in parts or with \
-                  correct line numbers. Nothing was changed.";
-    Error::field("patch", reason)
 }
 
 /// The lines to find. Equal lines are the same number, so that comparing two of them is cheap.
@@ -56,7 +54,7 @@ pub(crate) struct LinePattern {
 }
 
 impl LinePattern {
-    pub(crate) fn new(lines: Vec<u32>, budget: &mut ComparisonBudget) -> Result<Self> {
+    pub(crate) fn new(lines: Vec<u32>, budget: &ComparisonBudget) -> Result<Self> {
         budget.spend(lines.len() * 2)?;
         let mut pattern = Self { prefix_lengths: vec![lines.len()], lines };
         let mut known = 0..0;
@@ -75,23 +73,19 @@ impl LinePattern {
         text.get(at..).is_some_and(|text| text.starts_with(&self.lines))
     }
 
-    /// Calls `visit` with each position of the text and how many lines of the pattern match there, until it breaks.
-    pub(crate) fn each(
+    /// Each position of the text, and how many lines of the pattern match there.
+    pub(crate) fn matches(
         &self,
         text: &[u32],
-        budget: &mut ComparisonBudget,
-        mut visit: impl FnMut(usize, usize) -> ControlFlow<()>,
-    ) -> Result<()> {
+        budget: &ComparisonBudget,
+    ) -> impl Iterator<Item = Result<(usize, usize)>> {
         let mut known = 0..0;
-        for at in 0..text.len() {
+        (0..text.len()).map(move |at| {
             let so_far = known.end.max(at);
             let matching = self.prefix_length_at(text, at, &mut known);
             budget.spend(1 + known.end.saturating_sub(so_far))?;
-            if visit(at, matching).is_break() {
-                break;
-            }
-        }
-        Ok(())
+            Ok((at, matching))
+        })
     }
 
     /// How many lines of the pattern match at one position. `known` is the match found so far that reaches furthest:
@@ -118,14 +112,9 @@ mod tests {
     }
 
     fn prefix_length_at(lines: &[u32], text: &[u32]) -> Vec<usize> {
-        let mut found = Vec::new();
-        let pattern = LinePattern::new(lines.to_vec(), &mut budget()).unwrap();
-        let visit = |_, prefix_length_at| {
-            found.push(prefix_length_at);
-            ControlFlow::Continue(())
-        };
-        pattern.each(text, &mut budget(), visit).unwrap();
-        found
+        let budget = budget();
+        let pattern = LinePattern::new(lines.to_vec(), &budget).unwrap();
+        pattern.matches(text, &budget).map(|found| found.unwrap().1).collect()
     }
 
     #[test]
@@ -146,19 +135,18 @@ mod tests {
     fn lines_that_repeat_cost_no_more_than_others() {
         let mut lines = vec![1; 1_999];
         lines.push(2);
-        let mut budget = ComparisonBudget::of(500_000, &CancellationToken::new());
-        let pattern = LinePattern::new(lines, &mut budget).unwrap();
-        pattern.each(&vec![1; 200_000], &mut budget, |_, _| ControlFlow::Continue(())).unwrap();
+        let budget = ComparisonBudget::of(500_000, &CancellationToken::new());
+        let pattern = LinePattern::new(lines, &budget).unwrap();
+        assert!(pattern.matches(&vec![1; 200_000], &budget).all(|found| found.is_ok()));
     }
 
     #[test]
     fn a_cancelled_search_of_lines_stops() {
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let pattern = LinePattern::new(vec![1], &mut budget()).unwrap();
+        let pattern = LinePattern::new(vec![1], &budget()).unwrap();
         let text = vec![2; 10_000];
-        let error =
-            pattern.each(&text, &mut ComparisonBudget::new(&cancel), |_, _| ControlFlow::Continue(())).unwrap_err();
+        let error = pattern.matches(&text, &ComparisonBudget::new(&cancel)).find_map(Result::err).unwrap();
         assert_eq!(error.kind, mainstay_core::Kind::Cancelled);
     }
 }

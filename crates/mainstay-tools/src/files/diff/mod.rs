@@ -7,7 +7,6 @@ mod hunk;
 pub(crate) mod line_search;
 pub(crate) mod patch;
 mod quoted_path;
-mod reader;
 pub(crate) mod render;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,8 @@
 use mainstay_core::Result;
 
 use crate::files::diff::begin_patch;
-use crate::files::diff::patch::FilePatch;
+use crate::files::diff::patch::{FilePatch, Reader, parse_error};
 use crate::files::diff::quoted_path::{parse_git_paths, parse_path, strip_components};
-use crate::files::diff::reader::{Reader, parse_error};
 
 /// Parses a patch. `strip` is how many leading components to remove from each path; `None` removes git's `a/` and `b/`.
 pub(crate) fn parse(patch: &str, strip: Option<usize>) -> Result<Vec<FilePatch>> {
@@ -47,12 +46,9 @@ impl Reader<'_> {
             if line.starts_with("diff --git ") || self.at_file_header() {
                 files.push(self.file(strip)?);
             } else if line.starts_with("@@ -") {
-                return Err(parse_error(
-                    self.line_number(),
-                    "there is a hunk without \"---\" and \"+++\" lines before it",
-                ));
+                return Err(self.error("there is a hunk without \"---\" and \"+++\" lines before it"));
             } else if line.starts_with("... left out: ") {
-                return Err(parse_error(self.line_number(), "this diff is truncated; get the whole diff"));
+                return Err(self.error("this diff is truncated; get the whole diff"));
             } else {
                 self.advance();
             }
@@ -104,10 +100,7 @@ impl Reader<'_> {
             } else if let Some(mode) = value("new mode ") {
                 header.mode = parse_mode(mode, self.line_number())?;
             } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
-                return Err(parse_error(
-                    self.line_number(),
-                    "it changes a binary file; use files_write with content_base64",
-                ));
+                return Err(self.error("it changes a binary file; use files_write with content_base64"));
             } else if !["index ", "old mode ", "similarity index ", "dissimilarity index "]
                 .iter()
                 .any(|known| line.starts_with(known))

@@ -12,7 +12,6 @@ use crate::files::planning::errors::inside_changed_tree;
 use crate::files::planning::plan::{Item, NewState, Plan, is_within};
 use crate::files::planning::report::{ChangedEntry, Report};
 use crate::files::planning::subtree;
-use crate::progress::check_cancelled;
 
 /// The longest diff of a dry run, and the longest that is returned with a change that was made.
 const DRY_RUN_DIFF_BYTES: usize = 256 * 1024;
@@ -37,7 +36,7 @@ impl Plan {
             }
             (false, DiffInReply::Never) => None,
         };
-        let entries = self.describe()?;
+        let entries = self.describe(dry_run)?;
         let changes = if dry_run { entries.into_iter().flatten().collect() } else { self.commit(entries)? };
         Ok(Report { dry_run, changes, directories, diff })
     }
@@ -84,7 +83,7 @@ impl Plan {
             origins.insert(item.path, item.target);
         }
         for (index, item) in rest {
-            check_cancelled(&cancel)?;
+            crate::progress::check_cancelled(&cancel)?;
             if let NewState::CopiedTree(from, _) = &item.state {
                 // Kept alive until the commit: dropping a staging directory removes it.
                 stagings.push(subtree::copy(from, &item.target, &cancel)?);
@@ -97,7 +96,7 @@ impl Plan {
             }
         }
         // The last moment at which a cancelled call changes nothing.
-        check_cancelled(&cancel)?;
+        crate::progress::check_cancelled(&cancel)?;
         let done = if steps.is_empty() { Vec::new() } else { workspace.commit(steps)? };
         for (index, done) in indexes.into_iter().zip(done) {
             if let Some(entry) = entries.get_mut(index).and_then(Option::as_mut) {

@@ -4,56 +4,47 @@
 //! hold 256 MiB, and the number of concurrent calls is not small.
 
 use std::cell::Cell;
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mainstay_core::{CancellationToken, Error, Kind, Result};
-
-use crate::progress::check_cancelled;
+use tokio::sync::Semaphore;
 
 pub(crate) static PLAN_MEMORY: MemoryBudget = MemoryBudget::new(512 * 1024 * 1024, Duration::from_secs(10));
 
-/// How often a waiting plan checks whether its call was cancelled.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// How often a waiting plan looks for released memory and checks whether its call was cancelled.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// A number of bytes that plans reserve and release. Not first come, first served: a small plan does not wait behind a
-/// large one.
+/// A number of bytes that plans reserve and release.
 pub(crate) struct MemoryBudget {
     bytes: usize,
     /// How long a plan waits for others to release memory.
     max_wait: Duration,
-    reserved: Mutex<usize>,
-    released: Condvar,
+    /// One permit for each byte.
+    free: Semaphore,
 }
 
 impl MemoryBudget {
     pub(crate) const fn new(bytes: usize, max_wait: Duration) -> Self {
-        Self { bytes, max_wait, reserved: Mutex::new(0), released: Condvar::new() }
+        Self { bytes, max_wait, free: Semaphore::const_new(bytes) }
     }
 
     fn acquire(&self, bytes: usize, cancel: &CancellationToken) -> Result<()> {
-        let begun = Instant::now();
-        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
-        while self.bytes - *reserved < bytes {
-            check_cancelled(cancel)?;
-            let left = self.max_wait.saturating_sub(begun.elapsed());
-            if left.is_zero() {
+        let (permits, begun) = (u32::try_from(bytes).map_err(Error::internal)?, Instant::now());
+        loop {
+            // Tried again and not queued for: a small plan must not wait behind a large one.
+            if let Ok(acquired) = self.free.try_acquire_many(permits) {
+                acquired.forget();
+                return Ok(());
+            }
+            crate::progress::check_cancelled(cancel)?;
+            if begun.elapsed() >= self.max_wait {
                 return Err(Error::unavailable(format!(
                     "Other calls use all of the {} MiB for file contents; retry in a moment. Nothing was changed.",
                     self.bytes >> 20
                 )));
             }
-            // Woken by a release, or to check for cancellation.
-            let woken = self.released.wait_timeout(reserved, left.min(POLL_INTERVAL));
-            (reserved, _) = woken.unwrap_or_else(PoisonError::into_inner);
+            std::thread::sleep(POLL_INTERVAL);
         }
-        *reserved += bytes;
-        Ok(())
-    }
-
-    fn release(&self, bytes: usize) {
-        *self.reserved.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        self.released.notify_all();
     }
 }
 
@@ -86,7 +77,7 @@ impl MemoryReservation {
 
 impl Drop for MemoryReservation {
     fn drop(&mut self) {
-        self.budget.release(self.bytes.get());
+        self.budget.free.add_permits(self.bytes.get());
     }
 }
 
@@ -104,7 +95,7 @@ mod tests {
         assert!(!waiting.is_finished(), "there is no room for both");
         drop(first);
         waiting.join().unwrap().unwrap();
-        assert_eq!(*MEMORY.reserved.lock().unwrap(), 0, "all of it is released");
+        assert_eq!(MEMORY.free.available_permits(), 10, "all of it is released");
     }
 
     #[test]
@@ -116,7 +107,7 @@ mod tests {
         assert_eq!(second.reserve(5, &cancel).unwrap_err().kind, Kind::Unavailable);
         assert_eq!(second.reserve(11, &cancel).unwrap_err().kind, Kind::TooLarge);
         first.reserve(6, &cancel).unwrap();
-        assert_eq!(*MEMORY.reserved.lock().unwrap(), 8, "a smaller reservation needs no more");
+        assert_eq!(MEMORY.free.available_permits(), 2, "a smaller reservation needs no more");
         drop(first);
         second.reserve(5, &cancel).unwrap();
     }

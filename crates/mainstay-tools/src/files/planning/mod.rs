@@ -3,13 +3,22 @@
 //! A tool fills a [`plan::Plan`]; [`commit`] turns the plan into steps of the sandbox, [`preview`] into a unified diff,
 //! [`report`] into the reply. A dry run stops before the commit and uses everything else.
 
-pub(crate) mod commit;
-pub(crate) mod destination;
-pub(crate) mod errors;
-pub(crate) mod memory_budget;
-pub(crate) mod plan;
-pub(crate) mod preview;
-pub(crate) mod report;
-pub(crate) mod subtree;
+mod commit;
+mod destination;
+mod errors;
+mod memory_budget;
+mod plan;
+mod preview;
+mod report;
+mod subtree;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use commit::DiffInReply;
+pub(crate) use destination::{check_free, check_not_into_itself};
+pub(crate) use errors::{
+    MAX_WHOLE_FILE, already_exists, conflict, inside_changed_tree, not_found, too_large, with_field,
+};
+pub(crate) use plan::{LinkHandling, NewState, Plan, is_within};
+pub(crate) use report::{ChangeKind, FileReply, Report};
+pub(crate) use subtree::{check_contains_no_root, summarize_for_copy, walk_tree};

@@ -10,7 +10,7 @@ use mainstay_sandbox::{Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, Wo
 
 use crate::files::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
 use crate::files::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
-use crate::files::planning::subtree::TreeSummary;
+use crate::files::planning::subtree::TreeContents;
 
 /// The most content one plan holds in memory.
 const MAX_HELD_BYTES: usize = 256 * 1024 * 1024;
@@ -60,7 +60,7 @@ pub(crate) enum NewState {
     MovedHere(EntryKind),
     NewDirectory,
     /// A copy of a whole directory.
-    CopiedTree(Dir, TreeSummary),
+    CopiedTree(Dir, TreeContents),
 }
 
 /// What a path means if it is a symbolic link.
@@ -87,15 +87,17 @@ impl Plan {
     pub(crate) fn item(&mut self, field: &str, path: &str, links: LinkHandling) -> Result<usize> {
         let location = self.locate(field, path)?;
         self.check_outside_changed_trees(field, location.display())?;
-        let is_link =
-            || location.metadata().map(|metadata| metadata.is_some_and(|metadata| metadata.kind == EntryKind::Symlink));
         if let Some(at) = self.items.iter().position(|item| item.path == location.display()) {
             if links == LinkHandling::NoFollow && self.items[at].through_link {
-                return Err(link_and_target(field, location.display()));
+                let path = location.display();
+                let reason =
+                    format!("{path} is a link: one call cannot both change the file behind it and move or remove it.");
+                return Err(Error::field(field, reason));
             }
             return Ok(at);
         }
-        let through_link = links == LinkHandling::Follow && is_link()?;
+        let is_link = |metadata: Metadata| metadata.kind == EntryKind::Symlink;
+        let through_link = links == LinkHandling::Follow && location.metadata()?.is_some_and(is_link);
         let target = match links {
             LinkHandling::Follow => location.write_target(),
             LinkHandling::NoFollow => location.entry_target(),
@@ -203,7 +205,8 @@ impl Plan {
         item.mode.or(origin.or(item.before).map(|metadata| metadata.mode & 0o777))
     }
 
-    fn etag(&self, at: usize) -> Result<String> {
+    /// The etag of the content after the changes so far.
+    pub(crate) fn etag(&self, at: usize) -> Result<String> {
         match (&self.items[at].state, self.handle(at)?) {
             (_, Some(file)) => file.etag(),
             (NewState::CopyOf(file), None) => file.etag(),
@@ -339,9 +342,4 @@ impl Item {
 /// Whether a path is the directory or lies in it. Both are in the spelling the sandbox shows.
 pub(crate) fn is_within(path: &str, directory: &str) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-fn link_and_target(field: &str, path: &str) -> Error {
-    let reason = format!("{path} is a link: one call cannot both change the file behind it and move or remove it.");
-    Error::field(field, reason)
 }

@@ -7,14 +7,13 @@ use crate::files::diff::render::{Diff, FileVersion};
 use crate::files::planning::errors::MAX_WHOLE_FILE;
 use crate::files::planning::plan::{Item, NewState, Plan};
 use crate::files::planning::subtree::walk_tree;
-use crate::progress::check_cancelled;
 
 impl Plan {
     /// What the plan changes in files. Of a diff longer than `max_bytes` only the beginning is kept.
     pub(crate) fn diff(&self, max_bytes: usize) -> Result<Diff> {
         let mut diff = Diff::new(max_bytes);
         for at in 0..self.items.len() {
-            check_cancelled(&self.cancel)?;
+            crate::progress::check_cancelled(&self.cancel)?;
             self.add_item(&mut diff, at)?;
         }
         Ok(diff)

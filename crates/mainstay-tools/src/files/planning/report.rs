@@ -1,16 +1,14 @@
 //! What a plan does, as callers read it: before it is committed, and completed by what the commit did.
 
-use mainstay_core::{Error, Result};
+use mainstay_core::{Context, Error, Result};
 use mainstay_sandbox::{EntryKind, StepResult, etag_of};
-use schemars::JsonSchema;
-use serde::Serialize;
 
-use crate::files::planning::plan::{Item, NewState, Plan};
-use crate::files::planning::subtree::{TreeSummary, summarize};
-use crate::files::text::timestamp::modified;
+use crate::files::planning::plan::{NewState, Plan};
+use crate::files::planning::subtree::{TreeContents, summarize};
+use crate::files::text::modified;
 
 /// What happens to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChangeKind {
     Created,
@@ -22,7 +20,7 @@ pub(crate) enum ChangeKind {
 }
 
 /// What happened to one file or directory, or would happen in a dry run.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct ChangedEntry {
     /// Its path; of something removed, the path it had.
     pub(crate) path: String,
@@ -46,19 +44,8 @@ pub(crate) struct ChangedEntry {
     pub(crate) holds: Option<TreeContents>,
 }
 
-/// Contents of a directory that was copied or removed.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct TreeContents {
-    pub(crate) files: u64,
-    pub(crate) directories: u64,
-    /// Links, pipes, sockets and devices: removed with a directory, but not copied.
-    pub(crate) others: u64,
-    /// The first paths in it; for a copy, the first paths that were not copied.
-    pub(crate) paths: Vec<String>,
-}
-
 /// What a change did, or would do.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Report {
     /// Nothing was changed: this is what would happen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -73,20 +60,48 @@ pub(crate) struct Report {
     pub(crate) diff: Option<String>,
 }
 
+/// The reply of a tool that changes the content of one file.
+#[derive(serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct FileReply {
+    path: String,
+    /// Size of the whole file in bytes.
+    size: u64,
+    /// Etag of the new content; pass it with the next change.
+    etag: String,
+    /// Modification time, ISO 8601. In a dry run, the time of the call.
+    mtime: String,
+    /// Nothing was changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+    /// Unified diff, in a dry run; of files_edit also if it is small.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<String>,
+}
+
 impl Report {
-    /// The entry of the only file, where the tool changes one file.
-    pub(crate) fn take_only_entry(&mut self) -> Result<ChangedEntry> {
-        self.changes.pop().ok_or_else(|| Error::internal("a change of one file has changed none"))
+    /// The reply for the only file, where the tool changes one file, and what happened to it.
+    pub(crate) fn into_file_reply(mut self, context: &Context) -> Result<(FileReply, ChangeKind)> {
+        let entry = self.changes.pop().ok_or_else(|| Error::internal("a change of one file has changed none"))?;
+        let reply = FileReply {
+            path: entry.path,
+            size: entry.size.unwrap_or(0),
+            etag: entry.etag.unwrap_or_default(),
+            mtime: entry.mtime.unwrap_or_else(|| context.clock.now().to_string()),
+            dry_run: self.dry_run,
+            diff: self.diff,
+        };
+        Ok((reply, entry.what))
     }
 }
 
 impl Plan {
     /// What happens to each item, by the item's index; `None` for items that only others depend on.
-    pub(crate) fn describe(&self) -> Result<Vec<Option<ChangedEntry>>> {
-        self.items.iter().map(|item| self.describe_item(item)).collect()
+    pub(crate) fn describe(&self, dry_run: bool) -> Result<Vec<Option<ChangedEntry>>> {
+        (0..self.items.len()).map(|at| self.describe_item(at, dry_run)).collect()
     }
 
-    fn describe_item(&self, item: &Item) -> Result<Option<ChangedEntry>> {
+    fn describe_item(&self, at: usize, dry_run: bool) -> Result<Option<ChangedEntry>> {
+        let item = &self.items[at];
         let entry = |what, size, etag| ChangedEntry {
             path: item.path.clone(),
             what,
@@ -107,21 +122,24 @@ impl Plan {
             NewState::Untouched | NewState::MovedAway => None,
             NewState::Removed if item.before.is_none() || self.is_moved_elsewhere(&item.path) => None,
             NewState::Removed => {
-                let summary =
-                    self.removed_directory(item)?.map(|directory| summarize(&directory, &self.cancel)).transpose()?;
-                let holds = summary.map(|summary| TreeContents::new(&summary, summary.paths.clone()));
+                let directory = self.removed_directory(item)?;
+                let holds = directory.map(|from| summarize(&from, &self.cancel, |_| true)).transpose()?;
                 let size =
                     item.before.filter(|metadata| metadata.kind == EntryKind::File).map(|metadata| metadata.size);
                 Some(ChangedEntry { holds, ..entry(ChangeKind::Removed, size, None) })
             }
             NewState::Content(bytes) => Some(entry(put, Some(bytes.len() as u64), Some(etag_of(bytes)))),
             NewState::CopyOf(file) => Some(entry(put, Some(file.metadata().size), None)),
-            NewState::Append { to, more } => Some(entry(put, Some(to.metadata().size + more.len() as u64), None)),
+            NewState::Append { to, more } => {
+                // The commit finds it out while it writes; only a dry run has to read the whole file for it.
+                let etag = if dry_run { Some(self.etag(at)?) } else { None };
+                Some(entry(put, Some(to.metadata().size + more.len() as u64), etag))
+            }
             NewState::MovedHere(_) => Some(entry(ChangeKind::Moved, None, None)),
             NewState::NewDirectory => Some(entry(ChangeKind::DirectoryMade, None, None)),
-            NewState::CopiedTree(_, summary) => {
-                let holds = Some(TreeContents::new(summary, summary.other_paths.clone()));
-                Some(ChangedEntry { holds, ..entry(ChangeKind::DirectoryCopied, Some(summary.bytes), None) })
+            NewState::CopiedTree(_, contents) => {
+                let holds = Some(contents.clone());
+                Some(ChangedEntry { holds, ..entry(ChangeKind::DirectoryCopied, Some(contents.bytes), None) })
             }
         })
     }
@@ -146,12 +164,5 @@ impl ChangedEntry {
             ChangeKind::Moved => self.replaced = done.replaced,
             ChangeKind::Removed | ChangeKind::DirectoryMade | ChangeKind::DirectoryCopied => {}
         }
-    }
-}
-
-impl TreeContents {
-    fn new(summary: &TreeSummary, paths: Vec<String>) -> Self {
-        let TreeSummary { files, directories, others, .. } = *summary;
-        Self { files, directories, others, paths }
     }
 }

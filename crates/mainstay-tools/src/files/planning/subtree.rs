@@ -1,12 +1,10 @@
 //! Whole directories in a plan: counting what is in them, and copying them.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
 use mainstay_sandbox::{Content, Dir, Entry, EntryKind, Expect, Staging, Step, WriteTarget};
-
-use crate::progress::check_cancelled;
 
 /// The most entries a directory may contain to be copied.
 const MAX_COPIED_ENTRIES: u64 = 200_000;
@@ -17,59 +15,58 @@ const MAX_DEPTH: usize = 200;
 /// How many paths a summary lists.
 const MAX_LISTED_PATHS: usize = 100;
 
-/// What a directory contains.
-#[derive(Debug, Default)]
-pub(crate) struct TreeSummary {
-    pub(crate) files: u64,
-    pub(crate) directories: u64,
+/// Contents of a directory that was copied or removed.
+#[derive(Debug, Clone, Default, serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct TreeContents {
+    files: u64,
+    directories: u64,
+    /// Links, pipes, sockets and devices: removed with a directory, but not copied.
+    others: u64,
+    /// The first paths in it; for a copy, the first paths that were not copied.
+    paths: Vec<String>,
+    // Of all files together; the reply has it as the size of the directory.
+    #[serde(skip)]
     pub(crate) bytes: u64,
-    /// Links, pipes, sockets and devices.
-    pub(crate) others: u64,
-    /// The first paths in it.
-    pub(crate) paths: Vec<String>,
-    /// The first paths of links, pipes, sockets and devices.
-    pub(crate) other_paths: Vec<String>,
 }
 
-/// Counts what a directory contains. A protected entry anywhere in it is an error, so that a directory is never moved,
-/// copied or removed together with a protected file.
-pub(crate) fn summarize(directory: &Dir, cancel: &CancellationToken) -> Result<TreeSummary> {
-    let mut summary = TreeSummary::default();
+/// Counts what a directory contains, and lists the first paths of the wanted kinds. A protected entry anywhere in it is
+/// an error, so that a directory is never copied or removed together with a protected file.
+pub(crate) fn summarize(
+    directory: &Dir,
+    cancel: &CancellationToken,
+    is_listed: fn(EntryKind) -> bool,
+) -> Result<TreeContents> {
+    let mut contents = TreeContents::default();
     walk_tree(directory, cancel, 0, &mut |at, entry| {
-        let path = at.display_child(&entry.name);
         match entry.kind {
-            EntryKind::Directory => summary.directories += 1,
+            EntryKind::Directory => contents.directories += 1,
             EntryKind::File => {
-                summary.files += 1;
-                summary.bytes += at.metadata(&entry.name).map_or(0, |metadata| metadata.size);
+                contents.files += 1;
+                contents.bytes += at.metadata(&entry.name).map_or(0, |metadata| metadata.size);
             }
-            EntryKind::Symlink | EntryKind::Other => {
-                summary.others += 1;
-                if summary.other_paths.len() < MAX_LISTED_PATHS {
-                    summary.other_paths.push(path.clone());
-                }
-            }
+            EntryKind::Symlink | EntryKind::Other => contents.others += 1,
         }
-        if summary.paths.len() < MAX_LISTED_PATHS {
-            summary.paths.push(path);
+        if is_listed(entry.kind) && contents.paths.len() < MAX_LISTED_PATHS {
+            contents.paths.push(at.display_child(&entry.name));
         }
         Ok(())
     })?;
-    Ok(summary)
+    Ok(contents)
 }
 
 /// Like [`summarize`], for a directory that is to be copied: fails if it has too many entries.
-pub(crate) fn summarize_for_copy(directory: &Dir, cancel: &CancellationToken) -> Result<TreeSummary> {
-    let summary = summarize(directory, cancel)?;
-    if summary.files + summary.directories <= MAX_COPIED_ENTRIES {
-        return Ok(summary);
+pub(crate) fn summarize_for_copy(directory: &Dir, cancel: &CancellationToken) -> Result<TreeContents> {
+    let is_skipped = |kind| matches!(kind, EntryKind::Symlink | EntryKind::Other);
+    let contents = summarize(directory, cancel, is_skipped)?;
+    if contents.files + contents.directories <= MAX_COPIED_ENTRIES {
+        return Ok(contents);
     }
     let message = format!("{} contains more than {MAX_COPIED_ENTRIES} entries.", directory.display());
     Err(Error::new(Kind::TooLarge, message))
 }
 
 /// Calls `each` for every entry below a directory, sorted by name, a directory before its contents. Links are not
-/// followed.
+/// followed, and a protected entry is an error.
 pub(crate) fn walk_tree(
     directory: &Dir,
     cancel: &CancellationToken,
@@ -77,7 +74,7 @@ pub(crate) fn walk_tree(
     each: &mut dyn FnMut(&Dir, &Entry) -> Result<()>,
 ) -> Result<()> {
     for entry in sorted_entries(directory)? {
-        check_cancelled(cancel)?;
+        crate::progress::check_cancelled(cancel)?;
         each(directory, &entry)?;
         if entry.kind == EntryKind::Directory {
             walk_tree(&open_child(directory, &entry.name, depth)?, cancel, depth + 1, each)?;
@@ -121,37 +118,30 @@ pub(crate) fn check_contains_no_root(directory: &Dir) -> Result<()> {
 pub(crate) fn copy(from: &Dir, to: &WriteTarget, cancel: &CancellationToken) -> Result<Staging> {
     let workspace = from.workspace();
     let staging = workspace.staging(to)?;
+    let commit = |step| workspace.commit(vec![step]).map(drop);
+    let make_directory = |path: &Path, mode: u32| {
+        // The owner may always write: the contents are put into the directory after it is made.
+        commit(Step::MakeDirectory { target: staging.path(path).write_target()?, mode: Some(mode & 0o777 | 0o700) })
+    };
     // Without known permissions the copy is for its owner alone.
     let metadata = workspace.find(&from.display())?.metadata()?;
-    fill(&staging, Path::new(""), from, metadata.map_or(0o700, |metadata| metadata.mode), cancel, 0)?;
-    Ok(staging)
-}
-
-/// Creates the directory `to` in the staging directory, and copies the contents of `from` into it.
-fn fill(staging: &Staging, to: &Path, from: &Dir, mode: u32, cancel: &CancellationToken, depth: usize) -> Result<()> {
-    let commit = |step| from.workspace().commit(vec![step]).map(drop);
-    // The owner may always write: the contents are put into the directory after it is made.
-    commit(Step::MakeDirectory { target: staging.path(to).write_target()?, mode: Some(mode & 0o777 | 0o700) })?;
-    for entry in sorted_entries(from)? {
-        check_cancelled(cancel)?;
-        let name = entry.name.to_str().ok_or_else(|| not_utf8(&from.display_child(&entry.name)))?;
-        let path = to.join(name);
+    make_directory(Path::new(""), metadata.map_or(0o700, |metadata| metadata.mode))?;
+    walk_tree(from, cancel, 0, &mut |at, entry| {
+        let name = entry.name.to_str().ok_or_else(|| not_utf8(&at.display_child(&entry.name)))?;
+        let path = at.names()[from.names().len()..].iter().collect::<PathBuf>().join(name);
         match entry.kind {
             EntryKind::File => {
-                let file = from.file(&entry.name)?;
+                let file = at.file(&entry.name)?;
                 let mode = Some(file.metadata().mode & 0o777);
                 let (target, content) = (staging.path(&path).write_target()?, Content::Copy(file));
-                commit(Step::Put { target, content, expect: Expect::Nothing, mode })?;
+                commit(Step::Put { target, content, expect: Expect::Nothing, mode })
             }
-            EntryKind::Directory => {
-                let mode = from.metadata(&entry.name)?.mode;
-                fill(staging, &path, &open_child(from, &entry.name, depth)?, mode, cancel, depth + 1)?;
-            }
+            EntryKind::Directory => make_directory(&path, at.metadata(&entry.name)?.mode),
             // A link may lead anywhere, and a pipe or device has no content to copy.
-            EntryKind::Symlink | EntryKind::Other => {}
+            EntryKind::Symlink | EntryKind::Other => Ok(()),
         }
-    }
-    Ok(())
+    })?;
+    Ok(staging)
 }
 
 fn not_utf8(path: &str) -> Error {

@@ -1,16 +1,17 @@
 //! Searching one file, with ripgrep's search engine.
 
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt as _;
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch};
 use mainstay_sandbox::OpenFile;
 
-use crate::files::search::results::{FileMatches, LineMatch, SearchResults, Show};
+use crate::files::search::results::{FileMatches, LineMatch, Show};
 use crate::files::text::line;
 use crate::files::walk::page::PageLimits;
-use crate::files::walk::{Collector as _, StopSignal};
+use crate::files::walk::{Collected, StopSignal, Visitor, WalkEntry};
 
 /// A search that several threads run, each with a [`Worker`] of its own.
 pub(crate) struct FileSearcher {
@@ -18,6 +19,8 @@ pub(crate) struct FileSearcher {
     pub(crate) searcher: SearcherBuilder,
     pub(crate) show: Show,
     pub(crate) limits: PageLimits,
+    /// Where the page begins: a path, and the last of its lines that was on the page before; 0 if it is finished.
+    pub(crate) resume: Option<(Vec<u8>, u64)>,
 }
 
 /// The matcher and the buffers of one thread: sharing a matcher would have the threads compete for its cache.
@@ -27,27 +30,22 @@ pub(crate) struct Worker {
 }
 
 impl FileSearcher {
-    pub(crate) fn worker(&self) -> Worker {
-        Worker { matcher: self.matcher.clone(), searcher: self.searcher.build() }
-    }
-
-    /// Searches one file after the line `after` (0 for all of it), and adds the matches to the results.
+    /// Searches one file from where the page begins, and adds the matches to the results.
     pub(crate) fn search(
         &self,
         worker: &mut Worker,
         file: &OpenFile,
         path: &[u8],
-        after: u64,
         stop: &StopSignal,
-        results: &mut SearchResults,
+        results: &mut Collected<FileMatches>,
     ) {
         let Worker { matcher, searcher } = worker;
         let mut sink = MatchSink {
             search: self,
             matcher,
-            after,
-            items: results.items(),
-            bytes: results.bytes(),
+            after: self.resume.as_ref().filter(|(last, _)| last == path).map_or(0, |(_, line)| *line),
+            items: results.items,
+            bytes: results.bytes,
             count: 0,
             lines: Vec::new(),
             before: Vec::new(),
@@ -61,12 +59,31 @@ impl FileSearcher {
         results.binary += u64::from(sink.binary);
         results.unsearched += u64::from(searched.is_err());
         if sink.count > 0 {
-            results.add(FileMatches {
+            let found = FileMatches {
                 path_bytes: path.to_vec(),
                 path: file.display().to_owned(),
                 count: (self.show == Show::Counts).then_some(sink.count),
                 matches: sink.lines,
-            });
+            };
+            let (items, bytes) = (found.items(), found.bytes());
+            results.add(found, items, bytes);
+        }
+    }
+}
+
+impl Visitor for FileSearcher {
+    type Worker = Worker;
+    type Item = FileMatches;
+    const PARALLEL_ENTRIES: bool = true;
+
+    fn worker(&self) -> Worker {
+        Worker { matcher: self.matcher.clone(), searcher: self.searcher.build() }
+    }
+
+    fn visit(&self, worker: &mut Worker, found: &WalkEntry<'_>, stop: &StopSignal, all: &mut Collected<FileMatches>) {
+        match found.directory.file(&found.entry.name) {
+            Ok(file) => self.search(worker, &file, found.path().as_os_str().as_bytes(), stop, all),
+            Err(_) => all.unsearched += 1,
         }
     }
 }

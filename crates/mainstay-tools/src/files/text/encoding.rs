@@ -4,11 +4,9 @@ use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use mainstay_core::{Error, Result};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 /// How content is written in JSON.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[schemars(inline)]
 pub(crate) enum Encoding {
     #[default]

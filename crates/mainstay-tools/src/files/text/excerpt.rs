@@ -1,13 +1,11 @@
 //! Consecutive lines of a file, as `files_head` and `files_tail` return them.
 
 use mainstay_core::WithText;
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::files::text::line;
 
 /// Lines of a file.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Excerpt {
     /// Path of the file.
     pub(crate) path: String,

@@ -2,8 +2,6 @@
 
 use mainstay_core::{Error, Result};
 use memchr::memmem;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use crate::files::text::line::{quote, split_lines};
 
@@ -14,7 +12,7 @@ const MAX_LISTED: usize = 20;
 const MAX_SCANNED_LINES: usize = 100_000;
 
 /// One replacement.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Edit {
     /// Text to replace, exactly as in the file. Must occur exactly once unless `all` is set.

@@ -5,6 +5,30 @@ use std::path::Path;
 
 use ignore::overrides::{Override, OverrideBuilder};
 use mainstay_core::{Error, Result};
+use mainstay_sandbox::EntryKind;
+
+/// The kind of entries that a walk visits.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(crate) enum EntryFilter {
+    #[default]
+    File,
+    Directory,
+    Symlink,
+    Any,
+}
+
+impl EntryFilter {
+    pub(crate) fn accepts(self, kind: EntryKind) -> bool {
+        match self {
+            Self::File => kind == EntryKind::File,
+            Self::Directory => kind == EntryKind::Directory,
+            Self::Symlink => kind == EntryKind::Symlink,
+            Self::Any => true,
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Globs {

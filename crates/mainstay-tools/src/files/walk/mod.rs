@@ -17,8 +17,8 @@ mod tests;
 mod traversal;
 mod visitor;
 
-pub(crate) use globs::Globs;
+pub(crate) use globs::{EntryFilter, Globs};
 pub(crate) use ignore_rules::IgnoreRules;
 pub(crate) use path_buffer::PathBuffer;
 pub(crate) use traversal::Walk;
-pub(crate) use visitor::{Collected, Collector, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};
+pub(crate) use visitor::{Collected, PathCollector, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};

@@ -8,33 +8,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::page::PageLimits;
-use super::visitor::Collector;
+use super::visitor::Collected;
 
 /// The position of a task in the tree: at each level the position of the entry in its directory. Compared level by level,
 /// which is the order of the paths.
 pub(crate) type Key = Vec<u32>;
 
-/// Tasks of type `T` whose results are collected in a `C`.
-pub(crate) struct OrderedQueue<T, C> {
-    state: Mutex<State<T, C>>,
+/// Tasks of type `T` whose results are items of type `I`.
+pub(crate) struct OrderedQueue<T, I> {
+    state: Mutex<State<T, I>>,
     changed: Condvar,
     limits: PageLimits,
 }
 
-struct State<T, C> {
+struct State<T, I> {
     waiting: BTreeMap<Key, T>,
     /// The tasks that threads work on, each with the flag that tells it to stop.
     running: BTreeMap<Key, Arc<AtomicBool>>,
     /// Results that cannot be collected yet, because a task before them is not done.
-    ahead: BTreeMap<Key, C>,
+    ahead: BTreeMap<Key, Collected<I>>,
     ahead_items: usize,
     ahead_bytes: usize,
-    collected: C,
+    collected: Collected<I>,
     /// Nothing behind this key is needed any more.
     end: Option<Key>,
 }
 
-impl<T, C: Collector> OrderedQueue<T, C> {
+impl<T, I> OrderedQueue<T, I> {
     pub(crate) fn new(first: T, limits: PageLimits) -> Self {
         let state = State {
             waiting: BTreeMap::from([(Key::new(), first)]),
@@ -42,24 +42,25 @@ impl<T, C: Collector> OrderedQueue<T, C> {
             ahead: BTreeMap::new(),
             ahead_items: 0,
             ahead_bytes: 0,
-            collected: C::default(),
+            collected: Collected::default(),
             end: None,
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), limits }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T, C>> {
+    fn state(&self) -> MutexGuard<'_, State<T, I>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The first waiting task. Waits while other threads may still add tasks; `None` when all is done.
-    pub(crate) fn next(&self) -> Option<(T, Slot<'_, T, C>)> {
+    pub(crate) fn next(&self) -> Option<(T, Slot<'_, T, I>)> {
         let mut state = self.state();
         loop {
             if let Some((key, task)) = state.waiting.pop_first() {
                 let stop = Arc::new(AtomicBool::new(false));
                 state.running.insert(key.clone(), stop.clone());
-                return Some((task, Slot { queue: self, key, stop, finished: false }));
+                let slot = Slot { queue: self, key, stop, tasks: Vec::new(), results: Vec::new() };
+                return Some((task, slot));
             }
             if state.running.is_empty() {
                 return None;
@@ -80,12 +81,12 @@ impl<T, C: Collector> OrderedQueue<T, C> {
         self.changed.notify_all();
     }
 
-    pub(crate) fn into_collected(self) -> C {
+    pub(crate) fn into_collected(self) -> Collected<I> {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).collected
     }
 
     /// Takes over what came of a task, and drops what it made superfluous.
-    fn finish(&self, key: &Key, tasks: Vec<(Key, T)>, results: Vec<(Key, C)>) {
+    fn finish(&self, key: &Key, tasks: Vec<(Key, T)>, results: Vec<(Key, Collected<I>)>) {
         let mut state = self.state();
         // First, so that its own results are not held back by it.
         state.running.remove(key);
@@ -96,14 +97,14 @@ impl<T, C: Collector> OrderedQueue<T, C> {
         }
         for (key, result) in results {
             if !state.is_dropped(&key) {
-                state.ahead_items += result.items();
-                state.ahead_bytes += result.bytes();
+                state.ahead_items += result.items;
+                state.ahead_bytes += result.bytes;
                 state.ahead.insert(key, result);
             }
         }
         state.collect_ready();
-        let items = state.collected.items() + state.ahead_items;
-        let bytes = state.collected.bytes() + state.ahead_bytes;
+        let items = state.collected.items + state.ahead_items;
+        let bytes = state.collected.bytes + state.ahead_bytes;
         if self.limits.exceeded(items, bytes) {
             state.cut_at_limits(self.limits);
         }
@@ -112,7 +113,7 @@ impl<T, C: Collector> OrderedQueue<T, C> {
     }
 }
 
-impl<T, C: Collector> State<T, C> {
+impl<T, I> State<T, I> {
     /// Whether a key is behind the end of the page.
     fn is_dropped(&self, key: &Key) -> bool {
         self.end.as_ref().is_some_and(|end| key > end)
@@ -126,21 +127,21 @@ impl<T, C: Collector> State<T, C> {
                 break;
             }
             let result = next.remove();
-            self.ahead_items -= result.items();
-            self.ahead_bytes -= result.bytes();
+            self.ahead_items -= result.items;
+            self.ahead_bytes -= result.bytes;
             self.collected.append(result);
         }
     }
 
     /// Finds the key with which the page is full, and drops everything behind it.
     fn cut_at_limits(&mut self, limits: PageLimits) {
-        let (mut items, mut bytes) = (self.collected.items(), self.collected.bytes());
+        let (mut items, mut bytes) = (self.collected.items, self.collected.bytes);
         if limits.exceeded(items, bytes) {
             return self.drop_after(Key::new());
         }
         let full = self.ahead.iter().find(|(_, result)| {
-            items += result.items();
-            bytes += result.bytes();
+            items += result.items;
+            bytes += result.bytes;
             limits.exceeded(items, bytes)
         });
         if let Some(end) = full.map(|(key, _)| key.clone()) {
@@ -152,8 +153,8 @@ impl<T, C: Collector> State<T, C> {
     fn drop_after(&mut self, end: Key) {
         self.waiting.retain(|key, _| *key <= end);
         self.ahead.retain(|key, _| *key <= end);
-        self.ahead_items = self.ahead.values().map(Collector::items).sum();
-        self.ahead_bytes = self.ahead.values().map(Collector::bytes).sum();
+        self.ahead_items = self.ahead.values().map(|result| result.items).sum();
+        self.ahead_bytes = self.ahead.values().map(|result| result.bytes).sum();
         for (_, stop) in self.running.iter().filter(|(key, _)| **key > end) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -161,31 +162,21 @@ impl<T, C: Collector> State<T, C> {
     }
 }
 
-/// A running task. Dropping it finishes the task, so that the other threads do not wait forever for one that panicked.
-pub(crate) struct Slot<'a, T, C: Collector> {
-    queue: &'a OrderedQueue<T, C>,
+/// A running task, and what comes of it. Dropping it finishes the task, also one that panicked: the other threads would
+/// wait for it forever.
+pub(crate) struct Slot<'a, T, I> {
+    queue: &'a OrderedQueue<T, I>,
     pub(crate) key: Key,
-    stop: Arc<AtomicBool>,
-    finished: bool,
-}
-
-impl<T, C: Collector> Slot<'_, T, C> {
     /// Set once the result is not needed any more.
-    pub(crate) fn stop(&self) -> Arc<AtomicBool> {
-        self.stop.clone()
-    }
-
-    pub(crate) fn finish(mut self, tasks: Vec<(Key, T)>, results: Vec<(Key, C)>) {
-        self.finished = true;
-        self.queue.finish(&self.key, tasks, results);
-    }
+    pub(crate) stop: Arc<AtomicBool>,
+    /// The tasks that this one splits into.
+    pub(crate) tasks: Vec<(Key, T)>,
+    pub(crate) results: Vec<(Key, Collected<I>)>,
 }
 
-impl<T, C: Collector> Drop for Slot<'_, T, C> {
+impl<T, I> Drop for Slot<'_, T, I> {
     fn drop(&mut self) {
-        if !self.finished {
-            self.queue.finish(&self.key, Vec::new(), Vec::new());
-        }
+        self.queue.finish(&self.key, std::mem::take(&mut self.tasks), std::mem::take(&mut self.results));
     }
 }
 
@@ -193,28 +184,24 @@ impl<T, C: Collector> Drop for Slot<'_, T, C> {
 mod tests {
     use super::*;
 
-    impl Collector for Vec<u32> {
-        fn items(&self) -> usize {
-            self.len()
-        }
+    type TestQueue = OrderedQueue<char, u32>;
 
-        fn bytes(&self) -> usize {
-            0
-        }
-
-        fn append(&mut self, later: Self) {
-            self.extend(later);
-        }
-    }
-
-    fn queue(items: usize) -> OrderedQueue<char, Vec<u32>> {
+    fn queue(items: usize) -> TestQueue {
         OrderedQueue::new('r', PageLimits { items, bytes: usize::MAX })
     }
 
+    fn finish(mut slot: Slot<'_, char, u32>, tasks: &[(&[u32], char)], results: &[(&[u32], &[u32])]) {
+        slot.tasks.extend(tasks.iter().map(|(key, task)| (key.to_vec(), *task)));
+        for (key, list) in results {
+            let collected = Collected { list: list.to_vec(), items: list.len(), ..Collected::default() };
+            slot.results.push((key.to_vec(), collected));
+        }
+    }
+
     /// The first task splits into three.
-    fn split(queue: &OrderedQueue<char, Vec<u32>>) {
+    fn split(queue: &TestQueue) {
         let (_, root) = queue.next().unwrap();
-        root.finish(vec![(vec![0], 'a'), (vec![1], 'b'), (vec![2], 'c')], Vec::new());
+        finish(root, &[(&[0], 'a'), (&[1], 'b'), (&[2], 'c')], &[]);
     }
 
     #[test]
@@ -224,10 +211,10 @@ mod tests {
         let [a, b, c] = [(); 3].map(|()| queue.next().unwrap().1);
         for (slot, result) in [(c, 3), (a, 1), (b, 2)] {
             let key = slot.key.clone();
-            slot.finish(Vec::new(), vec![(key, vec![result])]);
+            finish(slot, &[], &[(&key, &[result])]);
         }
         assert!(queue.next().is_none());
-        assert_eq!(queue.into_collected(), [1, 2, 3]);
+        assert_eq!(queue.into_collected().list, [1, 2, 3]);
     }
 
     #[test]
@@ -235,16 +222,16 @@ mod tests {
         let queue = queue(1);
         split(&queue);
         let [a, b, c] = [(); 3].map(|()| queue.next().unwrap().1);
-        let stopped = c.stop();
-        b.finish(vec![(vec![1, 0], 'd')], vec![(vec![1], vec![7, 8])]);
+        let stopped = c.stop.clone();
+        finish(b, &[(&[1, 0], 'd')], &[(&[1], &[7, 8])]);
         assert!(stopped.load(Ordering::Relaxed), "two results fill the page, though others may still come before them");
-        c.finish(Vec::new(), vec![(vec![2], vec![9])]);
-        a.finish(vec![(vec![0, 0], 'e')], Vec::new());
+        finish(c, &[], &[(&[2], &[9])]);
+        finish(a, &[(&[0, 0], 'e')], &[]);
         let (task, before) = queue.next().unwrap();
         assert_eq!(task, 'e', "it lies before the end");
-        before.finish(Vec::new(), vec![(vec![0, 0], vec![6])]);
+        finish(before, &[], &[(&[0, 0], &[6])]);
         assert!(queue.next().is_none());
-        assert_eq!(queue.into_collected(), [6, 7, 8]);
+        assert_eq!(queue.into_collected().list, [6, 7, 8]);
     }
 
     #[test]

@@ -31,16 +31,16 @@ pub(crate) fn next_page_hint(next: Option<&str>) -> String {
     next.map_or_else(String::new, |cursor| format!("[more results: pass cursor {cursor:?}]\n"))
 }
 
-/// The parts of a cursor, which must have exactly `count`.
-pub(crate) fn decode(kind: CursorKind, cursor: &str, count: usize) -> Result<Vec<Vec<u8>>> {
+/// The parts of a cursor, which must have exactly so many.
+pub(crate) fn decode<const COUNT: usize>(kind: CursorKind, cursor: &str) -> Result<[Vec<u8>; COUNT]> {
     let parts = Some(cursor)
         // Before decoding: a cursor comes from outside and may have any length.
         .filter(|cursor| cursor.len() <= MAX_CURSOR_BYTES)
         .and_then(|cursor| URL_SAFE_NO_PAD.decode(cursor).ok())
         .and_then(|bytes| {
-            bytes.strip_prefix(&[kind as u8]).map(|rest| rest.split(|b| *b == 0).map(<[u8]>::to_vec).collect())
-        })
-        .filter(|parts: &Vec<Vec<u8>>| parts.len() == count);
+            let parts = bytes.strip_prefix(&[kind as u8])?.split(|byte| *byte == 0).map(<[u8]>::to_vec);
+            parts.collect::<Vec<_>>().try_into().ok()
+        });
     parts.ok_or_else(|| invalid_cursor(cursor))
 }
 
@@ -75,8 +75,8 @@ impl PageLimits {
         items < self.items && bytes < self.bytes
     }
 
-    /// Cuts the items to one page. Returns whether there were more.
-    pub(crate) fn truncate<T>(self, items: &mut Vec<T>, bytes_of: impl Fn(&T) -> usize) -> bool {
+    /// Cuts the items to one page. If there were more, returns the last item of the page, which the next one follows.
+    pub(crate) fn truncate<T>(self, items: &mut Vec<T>, bytes_of: impl Fn(&T) -> usize) -> Option<&T> {
         let mut bytes = 0;
         let fitting = items
             .iter()
@@ -89,7 +89,7 @@ impl PageLimits {
             .count();
         let more = fitting < items.len();
         items.truncate(fitting);
-        more
+        items.last().filter(|_| more)
     }
 }
 
@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn a_cursor_is_decoded_as_it_was_encoded() {
         let cursor = encode(CursorKind::Grep, &[b"a/\xff b", b"12"]);
-        let parts = decode(CursorKind::Grep, &cursor, 2).unwrap();
+        let parts: [Vec<u8>; 2] = decode(CursorKind::Grep, &cursor).unwrap();
         assert_eq!(parts, [b"a/\xff b".to_vec(), b"12".to_vec()]);
         assert_eq!(number::<u64>(&parts[1], &cursor).unwrap(), 12);
     }
@@ -108,21 +108,18 @@ mod tests {
     #[test]
     fn a_cursor_of_another_tool_or_an_invalid_one_is_rejected() {
         let cursor = encode(CursorKind::Grep, &[b"a", b"1"]);
-        for (kind, cursor, count) in [
-            (CursorKind::List, cursor.as_str(), 2),
-            (CursorKind::Grep, cursor.as_str(), 1),
-            (CursorKind::Grep, "", 1),
-            (CursorKind::Grep, "€", 1),
-        ] {
-            assert_eq!(decode(kind, cursor, count).unwrap_err().field_name().unwrap(), "cursor");
+        let rejected = |error: &Error| assert_eq!(error.field_name().unwrap(), "cursor");
+        rejected(&decode::<2>(CursorKind::List, &cursor).unwrap_err());
+        for cursor in [cursor.as_str(), "", "€"] {
+            rejected(&decode::<1>(CursorKind::Grep, cursor).unwrap_err());
         }
     }
 
     #[test]
     fn a_page_ends_with_the_item_that_fills_it() {
         let mut items = vec![4, 4, 4, 4];
-        assert!(PageLimits { items: 10, bytes: 7 }.truncate(&mut items, |bytes| *bytes));
+        assert!(PageLimits { items: 10, bytes: 7 }.truncate(&mut items, |bytes| *bytes).is_some());
         assert_eq!(items.len(), 2);
-        assert!(!PageLimits { items: 2, bytes: 100 }.truncate(&mut items, |bytes| *bytes));
+        assert!(PageLimits { items: 2, bytes: 100 }.truncate(&mut items, |bytes| *bytes).is_none());
     }
 }

@@ -1,6 +1,6 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use mainstay_core::Kind;
 use mainstay_sandbox::Dir;
@@ -26,31 +26,28 @@ impl RecordingVisitor {
 
 impl Visitor for RecordingVisitor {
     type Worker = ();
-    type Collector = Collected<Vec<u8>>;
+    type Item = Vec<u8>;
     const PARALLEL_ENTRIES: bool = true;
 
     fn worker(&self) {}
-
-    fn wants(&self, _found: &WalkEntry<'_>) -> bool {
-        true
-    }
 
     fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, collected: &mut Collected<Vec<u8>>) {
         if self.last.is_some_and(|last| found.entry.name == last) {
             self.progress.cancel();
         }
-        self.paths.lock().unwrap().push(found.display());
-        collected.add(found.path().as_os_str().as_bytes().to_vec(), 1);
+        self.paths.lock().unwrap().push(found.path().display().to_string());
+        collected.add(found.path().as_os_str().as_bytes().to_vec(), 1, 1);
     }
 }
 
 fn walk(items: usize) -> Walk {
     let limits = PageLimits { items, bytes: usize::MAX };
-    Walk { resume: None, ignored: false, depth: usize::MAX, limits, progress: Progress::default() }
+    let (kind, progress) = (EntryFilter::Any, Progress::default());
+    Walk { globs: None, kind, resume: None, ignored: false, depth: usize::MAX, limits, progress }
 }
 
-fn start(sample: &SampleWorkspace, path: &str) -> Dir {
-    sample.tools().workspace.find(path).unwrap().open_dir().unwrap()
+fn start(sample: &SampleWorkspace, path: &str) -> Arc<Dir> {
+    Arc::new(sample.tools().workspace.find(path).unwrap().open_dir().unwrap())
 }
 
 #[test]
@@ -65,11 +62,11 @@ fn the_order_does_not_depend_on_the_threads() {
         }
     }
     for _ in 0..20 {
-        let all = walk(10_000).run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list;
+        let all = walk(10_000).run(&start(&sample, "."), &RecordingVisitor::new()).unwrap().list;
         assert!(all == expected, "{} of {}", all.len(), expected.len());
     }
     for items in [1, 150, 1999] {
-        let some = walk(items).run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list;
+        let some = walk(items).run(&start(&sample, "."), &RecordingVisitor::new()).unwrap().list;
         assert!(some.len() > items, "there is more, and that shows");
         assert!(some == expected[..some.len()], "{items}");
     }
@@ -82,7 +79,7 @@ fn a_walk_resumes_after_any_path_even_one_that_was_removed() {
     let all: [&[u8]; 6] = [b"a", b"a/b", b"a/b/c", b"a/b/\xff", b"a/d", b"e"];
     let behind = |path: &[u8], inclusive| {
         let resume = Some(ResumePoint::at(path, inclusive));
-        Walk { resume, ..walk(100) }.run(start(&sample, "."), &RecordingVisitor::new()).unwrap().collected.list
+        Walk { resume, ..walk(100) }.run(&start(&sample, "."), &RecordingVisitor::new()).unwrap().list
     };
     for (at, path) in all.iter().enumerate() {
         assert_eq!(behind(path, false), all[at + 1..], "{path:?}");
@@ -102,7 +99,7 @@ fn a_cancelled_walk_stops() {
     }
     let visitor = RecordingVisitor { last: Some("0100"), ..RecordingVisitor::new() };
     let walk = Walk { progress: visitor.progress.clone(), ..walk(10_000) };
-    assert_eq!(walk.run(start(&sample, "."), &visitor).unwrap_err().kind, Kind::Cancelled);
+    assert_eq!(walk.run(&start(&sample, "."), &visitor).unwrap_err().kind, Kind::Cancelled);
     assert!(visitor.paths.into_inner().unwrap().len() < 2000);
 }
 
@@ -112,16 +109,12 @@ fn a_tree_that_is_too_deep_is_walked_down_to_the_limit() {
     let mut deep = PathBuf::new();
     deep.extend(std::iter::repeat_n("d", MAX_DEPTH + 10));
     sample.write(&deep, b"");
-    let outcome = walk(10_000).run(start(&sample, "."), &RecordingVisitor::new()).unwrap();
-    let (collected, unread) = outcome.into_parts();
+    let collected = walk(10_000).run(&start(&sample, "."), &RecordingVisitor::new()).unwrap();
     assert_eq!(collected.list.len(), MAX_DEPTH + 1);
-    let unread = unread.unwrap();
+    let unread = collected.unread.if_any().unwrap();
     assert!(unread.count == 1 && unread.reasons[0].contains("levels down"), "{unread:?}");
     let below = ["d"; 20].join("/");
-    assert_eq!(
-        walk(10_000).run(start(&sample, &below), &RecordingVisitor::new()).unwrap().collected.list.len(),
-        MAX_DEPTH - 10
-    );
+    assert_eq!(walk(10_000).run(&start(&sample, &below), &RecordingVisitor::new()).unwrap().list.len(), MAX_DEPTH - 10);
 }
 
 #[test]
@@ -132,6 +125,6 @@ fn ignore_rules_above_the_start_apply() {
         ("a/b/no", ""),
         ("a/b/yes", ""),
     ]);
-    let seen = walk(100).run(start(&sample, "a/b"), &RecordingVisitor::new()).unwrap().collected.list;
+    let seen = walk(100).run(&start(&sample, "a/b"), &RecordingVisitor::new()).unwrap().list;
     assert_eq!(seen, [b"yes"]);
 }

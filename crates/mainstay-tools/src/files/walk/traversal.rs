@@ -3,15 +3,17 @@
 
 use std::ffi::OsString;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
+use super::globs::{EntryFilter, Globs};
 use super::ignore_rules::IgnoreRules;
-use super::ordered_queue::{Key, OrderedQueue};
+use super::ordered_queue::{Key, OrderedQueue, Slot};
 use super::page::PageLimits;
 use super::path_buffer::PathBuffer;
-use super::visitor::{Collector as _, ResumePoint, StopSignal, Unread, Visitor, WalkEntry, WalkOutcome};
+use super::visitor::{Collected, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};
 use crate::progress::Progress;
 
 /// The deepest directory that is entered, counted from the start: each level holds a file descriptor.
@@ -29,6 +31,9 @@ const MAX_THREADS: usize = 16;
 
 /// A walk through a tree, up to one page of results.
 pub(crate) struct Walk {
+    /// The paths and the kind of the entries to visit; all paths without globs.
+    pub(crate) globs: Option<Globs>,
+    pub(crate) kind: EntryFilter,
     /// Where the page begins; `None` is the beginning of the tree.
     pub(crate) resume: Option<ResumePoint>,
     /// Whether to include what the project ignores.
@@ -41,11 +46,11 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// Visits the tree below `start` until there is certainly more than one page of results.
-    pub(crate) fn run<V: Visitor>(&self, start: Dir, visitor: &V) -> Result<WalkOutcome<V::Collector>> {
-        let rules = if self.ignored { Arc::default() } else { IgnoreRules::of_ancestors(&start) };
-        let traversal = Traversal { walk: self, visitor, start: PathBuffer::new(&start).base() };
-        let source = DirectorySource::Open(start);
-        let first = PendingDirectory { source, rules, resume: self.resume.clone(), depth: 0 };
+    pub(crate) fn run<V: Visitor>(&self, start: &Arc<Dir>, visitor: &V) -> Result<Collected<V::Item>> {
+        let rules = if self.ignored { Arc::default() } else { IgnoreRules::of_ancestors(start) };
+        let traversal = Traversal { walk: self, visitor, start: PathBuffer::new(start).base() };
+        let first =
+            PendingDirectory { parent: start.clone(), name: None, rules, resume: self.resume.clone(), depth: 0 };
         let queue = OrderedQueue::new(Task::Directory(first), self.limits);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
         std::thread::scope(|scope| {
@@ -61,6 +66,19 @@ impl Walk {
         self.progress.check()?;
         Ok(queue.into_collected())
     }
+
+    /// Whether an entry is visited. Called for every entry, before anything is opened.
+    fn wants(&self, found: &WalkEntry<'_>) -> bool {
+        self.kind.accepts(found.entry.kind)
+            && self.globs.as_ref().is_none_or(|globs| globs.matches(found.path(), found.is_directory()))
+    }
+
+    /// Whether an entry at this depth is a directory to enter.
+    fn enters(&self, found: &WalkEntry<'_>, depth: usize) -> bool {
+        found.is_directory()
+            && depth < self.depth
+            && self.globs.as_ref().is_none_or(|globs| globs.may_contain_match(found.path()))
+    }
 }
 
 enum Task {
@@ -70,9 +88,12 @@ enum Task {
     Entries { directory: Arc<Dir>, entries: Vec<Entry> },
 }
 
-/// A directory that is still to be listed.
+/// A directory that is still to be listed. It is opened as late as possible: a wide tree would otherwise exhaust the file
+/// descriptors.
 struct PendingDirectory {
-    source: DirectorySource,
+    parent: Arc<Dir>,
+    /// `None` is the start of the walk, which is open already.
+    name: Option<OsString>,
     /// The ignore rules of the directories above it.
     rules: Arc<IgnoreRules>,
     /// Where the page begins in it; `None` if all of it belongs to the page.
@@ -80,41 +101,8 @@ struct PendingDirectory {
     depth: usize,
 }
 
-/// Directories are opened as late as possible: a wide tree would otherwise exhaust the file descriptors.
-enum DirectorySource {
-    Open(Dir),
-    Child { parent: Arc<Dir>, name: OsString },
-}
-
-/// A directory that was listed: its entries that belong to the walk, sorted by name.
-struct Listing {
-    directory: Arc<Dir>,
-    entries: Vec<Entry>,
-    rules: Arc<IgnoreRules>,
-    resume: Option<ResumePoint>,
-    depth: usize,
-}
-
-/// What comes of a task: more tasks, and results.
-struct TaskOutput<C> {
-    tasks: Vec<(Key, Task)>,
-    results: Vec<(Key, WalkOutcome<C>)>,
-}
-
-impl<C> TaskOutput<C> {
-    fn result(key: &Key, result: WalkOutcome<C>) -> Self {
-        Self { tasks: Vec::new(), results: vec![(key.clone(), result)] }
-    }
-}
-
-type TaskQueue<V> = OrderedQueue<Task, WalkOutcome<<V as Visitor>::Collector>>;
-
-/// A task while a thread works on it.
-struct TaskRun<'a, V: Visitor> {
-    key: &'a Key,
-    worker: &'a mut V::Worker,
-    stop: &'a StopSignal,
-}
+type TaskQueue<V> = OrderedQueue<Task, <V as Visitor>::Item>;
+type TaskSlot<'a, V> = Slot<'a, Task, <V as Visitor>::Item>;
 
 /// A walk with its visitor.
 struct Traversal<'a, V> {
@@ -128,47 +116,46 @@ impl<V: Visitor> Traversal<'_, V> {
     /// Runs tasks of the queue until all are done.
     fn work(&self, queue: &TaskQueue<V>, mut after_each: impl FnMut()) {
         let mut worker = self.visitor.worker();
-        while let Some((task, slot)) = queue.next() {
+        while let Some((task, mut slot)) = queue.next() {
             if self.walk.progress.is_cancelled() {
                 queue.abandon();
             } else {
-                let stop = StopSignal { page_full: slot.stop(), progress: self.walk.progress.clone() };
-                let mut run = TaskRun { key: &slot.key, worker: &mut worker, stop: &stop };
-                let output = self.run_task(task, &mut run);
-                slot.finish(output.tasks, output.results);
+                self.run_task(task, &mut worker, &mut slot);
             }
+            // Hands over what came of the task, before the next thread is started for it.
+            drop(slot);
             after_each();
         }
     }
 
-    fn run_task(&self, task: Task, run: &mut TaskRun<'_, V>) -> TaskOutput<V::Collector> {
-        match task {
-            Task::Entries { directory, entries } => {
-                let outcome = self.visit_all(&directory, &entries, run);
-                TaskOutput::result(run.key, outcome)
-            }
-            Task::Directory(pending) => match self.list(pending) {
-                Ok(listing) => self.split(listing, run),
+    fn run_task(&self, task: Task, worker: &mut V::Worker, slot: &mut TaskSlot<'_, V>) {
+        let result = match task {
+            Task::Entries { directory, entries } => self.visit_all(&directory, &entries, worker, &slot.stop),
+            Task::Directory(pending) => match self.split(&pending, worker, slot) {
+                Ok(()) => return,
                 Err(error) => {
                     let unread = Unread { count: 1, reasons: vec![error.public.into_owned()] };
-                    TaskOutput::result(run.key, WalkOutcome { unread, ..WalkOutcome::default() })
+                    Collected { unread, ..Collected::default() }
                 }
             },
-        }
+        };
+        slot.results.push((slot.key.clone(), result));
     }
 
-    /// Opens a directory and selects the entries that belong to the walk.
-    fn list(&self, pending: PendingDirectory) -> Result<Listing> {
-        let directory = match pending.source {
-            DirectorySource::Open(directory) => directory,
-            DirectorySource::Child { parent, name } => parent.child(&name)?,
+    /// Opens a directory and selects the entries that belong to the walk, sorted by name. Returns the rules that apply in
+    /// it, too.
+    fn list(&self, pending: &PendingDirectory) -> Result<(Arc<Dir>, Vec<Entry>, Arc<IgnoreRules>)> {
+        let directory = match &pending.name {
+            Some(name) => Arc::new(pending.parent.child(name)?),
+            None => pending.parent.clone(),
         };
         if pending.depth >= MAX_DEPTH {
             let shown = directory.display();
             return Err(Error::invalid(format!("{shown} is more than {MAX_DEPTH} levels down; start the walk there.")));
         }
         let mut entries = directory.entries()?;
-        let rules = if self.walk.ignored { pending.rules } else { pending.rules.extended_by(&directory, &entries) };
+        let rules = &pending.rules;
+        let rules = if self.walk.ignored { rules.clone() } else { rules.extended_by(&directory, &entries) };
         // Whatever the rules say: the contents of `.git` are of no use to a search.
         entries.retain(|entry| !entry.protected && entry.name != ".git");
         if !rules.is_empty() {
@@ -181,39 +168,36 @@ impl<V: Visitor> Traversal<'_, V> {
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         self.walk.progress.add(entries.len());
-        let (resume, depth) = (pending.resume, pending.depth);
-        Ok(Listing { directory: Arc::new(directory), entries, rules, resume, depth })
+        Ok((directory, entries, rules))
     }
 
     /// Cuts a listing at its directories: what lies between two of them is visited in batches, and each directory becomes
     /// a task. The keys keep all of it in path order.
-    fn split(&self, listing: Listing, run: &mut TaskRun<'_, V>) -> TaskOutput<V::Collector> {
-        let Listing { directory, entries, rules, resume, depth } = listing;
-        let key = run.key;
-        let mut output = TaskOutput { tasks: Vec::new(), results: Vec::new() };
+    fn split(&self, pending: &PendingDirectory, worker: &mut V::Worker, slot: &mut TaskSlot<'_, V>) -> Result<()> {
+        let (directory, entries, rules) = self.list(pending)?;
+        let depth = pending.depth + 1;
         let batch_size = (entries.len() / BATCHES).clamp(MIN_BATCH, MAX_BATCH);
         let mut batch: Vec<Entry> = Vec::new();
         let mut batch_start = 0;
         let mut path = PathBuffer::new(&directory);
-        let mut end_batch = |batch: &mut Vec<Entry>, at: u32, output: &mut TaskOutput<V::Collector>| {
+        let mut end_batch = |batch: &mut Vec<Entry>, at: u32, slot: &mut TaskSlot<'_, V>| {
             if batch.is_empty() {
                 return;
             }
-            let (key, entries) = (child_key(key, at, KeyPart::Entry), std::mem::take(batch));
+            let (key, entries) = (child_key(&slot.key, 2 * at), std::mem::take(batch));
             if V::PARALLEL_ENTRIES {
-                output.tasks.push((key, Task::Entries { directory: directory.clone(), entries }));
+                slot.tasks.push((key, Task::Entries { directory: directory.clone(), entries }));
             } else {
-                output.results.push((key, self.visit_all(&directory, &entries, run)));
+                slot.results.push((key, self.visit_all(&directory, &entries, worker, &slot.stop)));
             }
         };
         for (at, entry) in (0_u32..).zip(entries) {
             let path_from_root = path.join(&entry.name);
             let found = WalkEntry { directory: &directory, entry: &entry, path_from_root, start: self.start };
             // A directory before the resume point may still contain entries after it.
-            let (on_page, resume) = resume_in(resume.as_ref(), &entry);
-            let wanted = on_page && self.visitor.wants(&found);
-            let entered = found.is_directory() && depth + 1 < self.walk.depth && self.visitor.enters(&found);
-            let name = if entered { Some(entry.name.clone()) } else { None };
+            let (on_page, resume) = resume_in(pending.resume.as_ref(), &entry);
+            let wanted = on_page && self.walk.wants(&found);
+            let name = if self.walk.enters(&found, depth) { Some(entry.name.clone()) } else { None };
             if wanted {
                 if batch.is_empty() {
                     batch_start = at;
@@ -221,45 +205,46 @@ impl<V: Visitor> Traversal<'_, V> {
                 batch.push(entry);
             }
             // What comes before a directory has to be finished before it, to keep the order.
-            if entered || (V::PARALLEL_ENTRIES && batch.len() >= batch_size) {
-                end_batch(&mut batch, batch_start, &mut output);
+            if name.is_some() || (V::PARALLEL_ENTRIES && batch.len() >= batch_size) {
+                end_batch(&mut batch, batch_start, slot);
             }
-            if let Some(name) = name {
-                let source = DirectorySource::Child { parent: directory.clone(), name };
-                let pending = PendingDirectory { source, rules: rules.clone(), resume, depth: depth + 1 };
-                output.tasks.push((child_key(key, at, KeyPart::Contents), Task::Directory(pending)));
+            if name.is_some() {
+                let pending = PendingDirectory { parent: directory.clone(), name, rules: rules.clone(), resume, depth };
+                slot.tasks.push((child_key(&slot.key, 2 * at + 1), Task::Directory(pending)));
             }
         }
-        end_batch(&mut batch, batch_start, &mut output);
-        output
+        end_batch(&mut batch, batch_start, slot);
+        Ok(())
     }
 
     /// Visits entries until the page is full or the walk is stopped.
-    fn visit_all(&self, directory: &Dir, entries: &[Entry], run: &mut TaskRun<'_, V>) -> WalkOutcome<V::Collector> {
-        let mut outcome = WalkOutcome::default();
+    fn visit_all(
+        &self,
+        directory: &Dir,
+        entries: &[Entry],
+        worker: &mut V::Worker,
+        page_full: &Arc<AtomicBool>,
+    ) -> Collected<V::Item> {
+        let stop = StopSignal { page_full: page_full.clone(), progress: self.walk.progress.clone() };
+        let mut all = Collected::default();
         let mut path = PathBuffer::new(directory);
         for entry in entries {
-            if run.stop.is_set() || self.walk.limits.exceeded(outcome.items(), outcome.bytes()) {
+            if stop.is_set() || self.walk.limits.exceeded(all.items, all.bytes) {
                 break;
             }
             let found = WalkEntry { directory, entry, path_from_root: path.join(&entry.name), start: self.start };
-            self.visitor.visit(run.worker, &found, run.stop, &mut outcome.collected);
+            self.visitor.visit(worker, &found, &stop, &mut all);
         }
-        outcome
+        all
     }
 }
 
-/// A directory is an entry of its parent, and comes before its contents.
-#[derive(Clone, Copy)]
-enum KeyPart {
-    Entry,
-    Contents,
-}
-
-fn child_key(key: &Key, at: u32, part: KeyPart) -> Key {
+/// The key of something in a directory: its entry `at` has the position `2 * at`, and what that entry contains comes right
+/// after it.
+fn child_key(key: &Key, position: u32) -> Key {
     let mut child = Vec::with_capacity(key.len() + 1);
     child.extend_from_slice(key);
-    child.push(2 * at + part as u32);
+    child.push(position);
     child
 }
 

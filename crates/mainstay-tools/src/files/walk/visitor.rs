@@ -7,74 +7,89 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_sandbox::{Dir, Entry, EntryKind};
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::progress::Progress;
 
-/// What is done with the entries of a tree. Shared by all threads of a walk.
+/// What is done with the selected entries of a tree. Shared by all threads of a walk.
 pub(crate) trait Visitor: Sync {
     /// What each thread keeps for itself, such as buffers.
     type Worker;
-    type Collector: Collector;
+    type Item: Send;
 
     /// Whether visiting an entry takes so long that the entries of one directory are worth sharing among threads.
     const PARALLEL_ENTRIES: bool;
 
     fn worker(&self) -> Self::Worker;
 
-    /// Whether an entry is visited. Called for every entry, before anything is opened.
-    fn wants(&self, found: &WalkEntry<'_>) -> bool;
-
-    /// Whether a directory is entered.
-    fn enters(&self, _found: &WalkEntry<'_>) -> bool {
-        true
-    }
-
     /// Adds what comes of an entry to `all`. Long work asks `stop` from time to time.
-    fn visit(&self, worker: &mut Self::Worker, found: &WalkEntry<'_>, stop: &StopSignal, all: &mut Self::Collector);
+    fn visit(
+        &self,
+        worker: &mut Self::Worker,
+        found: &WalkEntry<'_>,
+        stop: &StopSignal,
+        all: &mut Collected<Self::Item>,
+    );
 }
 
-/// What visits have collected, in path order. Its size is asked for after every visit, to end a page in time.
-pub(crate) trait Collector: Default + Send {
-    fn items(&self) -> usize;
-    fn bytes(&self) -> usize;
-    /// Adds what was collected later in path order.
-    fn append(&mut self, later: Self);
-}
-
-/// A list of items, with the bytes they take in a reply.
+/// What visits have collected, in path order. Its size is checked after every visit, to end a page in time.
 #[derive(Debug)]
 pub(crate) struct Collected<T> {
     pub(crate) list: Vec<T>,
-    bytes: usize,
+    /// What counts towards the limits of a page.
+    pub(crate) items: usize,
+    pub(crate) bytes: usize,
+    /// Files whose content was searched, and how many of them are binary; a walk that looks only at names has none.
+    pub(crate) searched: u64,
+    pub(crate) binary: u64,
+    /// Files that could not be opened or not be searched to their end.
+    pub(crate) unsearched: u64,
+    pub(crate) unread: Unread,
 }
 
 impl<T> Collected<T> {
-    pub(crate) fn add(&mut self, item: T, bytes: usize) {
+    /// Adds an item that counts as so many and takes so many bytes in a reply.
+    pub(crate) fn add(&mut self, item: T, items: usize, bytes: usize) {
         self.list.push(item);
+        self.items += items;
         self.bytes += bytes;
+    }
+
+    /// Adds what was collected later in path order.
+    pub(super) fn append(&mut self, later: Self) {
+        const MAX_REASONS: usize = 5;
+        self.list.extend(later.list);
+        self.items += later.items;
+        self.bytes += later.bytes;
+        self.searched += later.searched;
+        self.binary += later.binary;
+        self.unsearched += later.unsearched;
+        self.unread.count += later.unread.count;
+        self.unread.reasons.extend(later.unread.reasons);
+        self.unread.reasons.truncate(MAX_REASONS);
     }
 }
 
 impl<T> Default for Collected<T> {
     fn default() -> Self {
-        Self { list: Vec::new(), bytes: 0 }
+        let unread = Unread::default();
+        Self { list: Vec::new(), items: 0, bytes: 0, searched: 0, binary: 0, unsearched: 0, unread }
     }
 }
 
-impl<T: Send> Collector for Collected<T> {
-    fn items(&self) -> usize {
-        self.list.len()
-    }
+/// Collects the path of every selected entry, relative to the start and as bytes, with its kind.
+pub(crate) struct PathCollector;
 
-    fn bytes(&self) -> usize {
-        self.bytes
-    }
+impl Visitor for PathCollector {
+    type Worker = ();
+    type Item = (Vec<u8>, EntryKind);
+    const PARALLEL_ENTRIES: bool = false;
 
-    fn append(&mut self, later: Self) {
-        self.list.extend(later.list);
-        self.bytes += later.bytes;
+    fn worker(&self) {}
+
+    fn visit(&self, _worker: &mut (), found: &WalkEntry<'_>, _stop: &StopSignal, all: &mut Collected<Self::Item>) {
+        let path = found.path().as_os_str().as_bytes().to_vec();
+        let bytes = path.len();
+        all.add((path, found.entry.kind), 1, bytes);
     }
 }
 
@@ -96,25 +111,16 @@ impl WalkEntry<'_> {
     pub(crate) fn is_directory(&self) -> bool {
         self.entry.kind == EntryKind::Directory
     }
-
-    /// The path as other tools take it.
-    pub(crate) fn display(&self) -> String {
-        self.directory.display_child(&self.entry.name)
-    }
 }
 
 /// Tells a visit that its result is not needed any more: the page is full, or the call was cancelled.
 #[derive(Clone)]
 pub(crate) struct StopSignal {
-    pub(super) page_full: Arc<AtomicBool>,
-    pub(super) progress: Progress,
+    pub(crate) page_full: Arc<AtomicBool>,
+    pub(crate) progress: Progress,
 }
 
 impl StopSignal {
-    pub(crate) fn new(progress: &Progress) -> Self {
-        Self { page_full: Arc::default(), progress: progress.clone() }
-    }
-
     pub(crate) fn is_set(&self) -> bool {
         self.page_full.load(Ordering::Relaxed) || self.progress.is_cancelled()
     }
@@ -137,7 +143,7 @@ impl ResumePoint {
 }
 
 /// Directories that could not be read.
-#[derive(Debug, Default, Serialize, JsonSchema)]
+#[derive(Debug, Default, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Unread {
     /// Number of directories.
     pub(super) count: u64,
@@ -145,34 +151,9 @@ pub(crate) struct Unread {
     pub(super) reasons: Vec<String>,
 }
 
-/// What a walk brings back.
-#[derive(Debug, Default)]
-pub(crate) struct WalkOutcome<C> {
-    pub(crate) collected: C,
-    pub(super) unread: Unread,
-}
-
-impl<C> WalkOutcome<C> {
-    /// The parts for the reply; `None` if every directory could be read.
-    pub(crate) fn into_parts(self) -> (C, Option<Unread>) {
-        (self.collected, Some(self.unread).filter(|unread| unread.count > 0))
-    }
-}
-
-impl<C: Collector> Collector for WalkOutcome<C> {
-    fn items(&self) -> usize {
-        self.collected.items()
-    }
-
-    fn bytes(&self) -> usize {
-        self.collected.bytes()
-    }
-
-    fn append(&mut self, later: Self) {
-        const MAX_REASONS: usize = 5;
-        self.collected.append(later.collected);
-        self.unread.count += later.unread.count;
-        self.unread.reasons.extend(later.unread.reasons);
-        self.unread.reasons.truncate(MAX_REASONS);
+impl Unread {
+    /// `None` if every directory could be read.
+    pub(crate) fn if_any(self) -> Option<Self> {
+        Some(self).filter(|unread| unread.count > 0)
     }
 }

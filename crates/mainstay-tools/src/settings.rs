@@ -1,9 +1,26 @@
-//! The configuration section `[context]`.
+//! The configuration sections of the tool families. They are beside the families, because the program reads them before
+//! it builds any family, and [`crate::setup`] hands them to all of them.
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Coordination of a team of agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsSettings {
+    /// Seconds without any call of an agent after which agents_list reports it as not alive.
+    pub heartbeat_seconds: u32,
+    /// Hours that agents_check_conflicts looks back at activities.
+    pub conflict_hours: u32,
+}
+
+impl Default for AgentsSettings {
+    fn default() -> Self {
+        Self { heartbeat_seconds: 90, conflict_hours: 24 }
+    }
+}
 
 /// Context caches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
