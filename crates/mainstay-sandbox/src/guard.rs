@@ -59,20 +59,16 @@ impl Guard {
     /// The default names and `more`, without those in `fewer`.
     pub fn new(more: &[String], fewer: &[String]) -> Self {
         let fewer: Vec<Vec<u8>> = fewer.iter().map(|name| normalize(name.as_bytes())).collect();
-        let patterns = PROTECTED
-            .iter()
-            .map(|name| name.as_bytes())
-            .chain(more.iter().map(String::as_bytes))
-            .map(normalize)
-            .filter(|pattern| !fewer.contains(pattern))
-            .collect();
-        let added = more.iter().map(|name| normalize(name.as_bytes())).collect();
+        let Self { patterns: added, .. } = Self::only(more);
+        let defaults = PROTECTED.iter().map(|name| normalize(name.as_bytes()));
+        let patterns = defaults.chain(added.clone()).filter(|pattern| !fewer.contains(pattern)).collect();
         Self { patterns, added }
     }
 
-    /// A guard that protects nothing.
-    pub(crate) fn none() -> Self {
-        Self { patterns: Vec::new(), added: Vec::new() }
+    /// These names and no others.
+    pub(crate) fn only(names: &[String]) -> Self {
+        let patterns: Vec<Vec<u8>> = names.iter().map(|name| normalize(name.as_bytes())).collect();
+        Self { added: patterns.clone(), patterns }
     }
 
     /// The names, and the patterns of names, that are protected.
@@ -92,12 +88,6 @@ impl Guard {
         self.patterns.iter().any(|pattern| fits(pattern, &name))
             // The 8.3 short names that Windows file systems give to long names.
             || (name.starts_with(b"git~") && self.patterns.iter().any(|pattern| pattern == b".git"))
-    }
-}
-
-impl Default for Guard {
-    fn default() -> Self {
-        Self::new(&[], &[])
     }
 }
 
@@ -160,7 +150,7 @@ mod tests {
 
     #[test]
     fn secrets_are_protected_in_every_form_some_file_system_knows() {
-        let guard = Guard::default();
+        let guard = Guard::new(&[], &[]);
         for name in [
             ".git",
             ".GIT",
@@ -190,7 +180,7 @@ mod tests {
 
     #[test]
     fn ordinary_names_are_not() {
-        let guard = Guard::default();
+        let guard = Guard::new(&[], &[]);
         for name in [
             ".gitignore",
             ".github",

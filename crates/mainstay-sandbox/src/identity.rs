@@ -1,6 +1,10 @@
 //! What a file is, independent of its name.
 
-use std::os::fd::{AsFd, BorrowedFd};
+use std::ffi::OsStr;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use rustix::fs::AtFlags;
 
 /// Device and inode number of a file or directory.
 ///
@@ -15,8 +19,17 @@ pub(crate) struct FileId {
 impl FileId {
     /// The identity of an open file.
     pub(crate) fn of(fd: impl AsFd) -> rustix::io::Result<Self> {
-        let fd: BorrowedFd<'_> = fd.as_fd();
         rustix::fs::fstat(fd).map(|stat| Self::from(&stat))
+    }
+
+    /// The identity of what a path leads to.
+    pub(crate) fn of_path(path: &Path) -> rustix::io::Result<Self> {
+        rustix::fs::stat(path).map(|stat| Self::from(&stat))
+    }
+
+    /// The identity of an entry of a directory. A symbolic link is not followed.
+    pub(crate) fn of_entry(directory: impl AsFd, name: &OsStr) -> rustix::io::Result<Self> {
+        rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Self::from(&stat))
     }
 }
 

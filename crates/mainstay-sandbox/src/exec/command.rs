@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Kind, Result};
+use tokio::net::unix::pipe;
 
-use super::program;
-use super::settings::ExecSettings;
+use super::{ExecSettings, program};
 use crate::workspace::{Dir, Workspace};
 
 /// A command to run.
@@ -31,6 +33,14 @@ pub struct Command {
 pub struct TerminalSize {
     pub rows: u16,
     pub columns: u16,
+}
+
+/// The server's ends of a command's standard streams; a command with a terminal has none.
+#[derive(Default)]
+pub(super) struct Pipes {
+    pub(super) input: Option<pipe::Sender>,
+    pub(super) output: Option<pipe::Receiver>,
+    pub(super) errors: Option<pipe::Receiver>,
 }
 
 impl Command {
@@ -57,6 +67,27 @@ impl Command {
         let all = first.into_iter().chain(self.args.iter().map(String::as_str));
         all.map(|argument| CString::new(argument).map_err(|_| Error::field("args", "An argument contains a NUL byte.")))
             .collect()
+    }
+
+    /// Creates the pipes: returns the server's ends, and the command's standard input, output and error.
+    pub(super) fn pipes(&self) -> io::Result<(Pipes, Vec<OwnedFd>)> {
+        if self.terminal.is_some() {
+            return Ok((Pipes::default(), Vec::new()));
+        }
+        let (output, their_output) = io::pipe()?;
+        let (errors, their_errors) = io::pipe()?;
+        let (input, their_input) = if self.piped {
+            let (their_input, input) = io::pipe()?;
+            (Some(pipe::Sender::from_owned_fd(input.into())?), their_input.into())
+        } else {
+            (None, std::fs::File::open("/dev/null")?.into())
+        };
+        let ours = Pipes {
+            input,
+            output: Some(pipe::Receiver::from_owned_fd(output.into())?),
+            errors: Some(pipe::Receiver::from_owned_fd(errors.into())?),
+        };
+        Ok((ours, vec![their_input, their_output.into(), their_errors.into()]))
     }
 }
 

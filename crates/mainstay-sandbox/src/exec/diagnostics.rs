@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use super::command::Command;
-use super::finding::Finding;
-use super::platform::{self, Sandbox};
-use super::settings::{ExecSettings, SandboxMode};
+use super::{Command, ExecSettings, Finding, Sandbox, SandboxMode, platform};
+
 use crate::workspace::Workspace;
 
 /// Asks the kernel what it supports, and then runs a command to see that it all works together.

@@ -7,8 +7,8 @@ use std::path::Path;
 use mainstay_core::{Error, Result};
 
 use super::program::SHELL;
-use super::settings::{ExecSettings, SandboxMode};
 use super::visibility::Visibility;
+use super::{ExecSettings, SandboxMode};
 
 /// Variables that a caller may not set: they make a program load code, run code, or look for its files elsewhere.
 const REFUSED: &[&str] = &[
@@ -65,12 +65,10 @@ const REFUSED_PREFIXES: &[&str] = &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "NPM_C
 
 /// Checks the variables that a caller wants to set.
 pub(super) fn check(wanted: &BTreeMap<String, String>) -> Result<()> {
-    for (name, value) in wanted {
-        if let Some(reason) = problem(name, value) {
-            return Err(Error::field("env", format!("The variable {name:?} {reason}.")));
-        }
+    match wanted.iter().find_map(|(name, value)| Some((name, problem(name, value)?))) {
+        Some((name, reason)) => Err(Error::field("env", format!("The variable {name:?} {reason}."))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Why a variable may not be set; `None` if it may. Names are compared without case, as some systems do.
@@ -112,10 +110,8 @@ pub(super) fn build(
     operator: &BTreeMap<String, String>,
     caller: &BTreeMap<String, String>,
 ) -> Result<Vec<CString>> {
-    let mut all = defaults;
-    for (name, value) in operator.iter().chain(caller) {
-        all.insert(name.clone(), value.clone());
-    }
+    let given = operator.iter().chain(caller).map(|(name, value)| (name.clone(), value.clone()));
+    let all: BTreeMap<String, String> = defaults.into_iter().chain(given).collect();
     let lines = all.into_iter().map(|(name, value)| CString::new(format!("{name}={value}")));
     lines.collect::<Result<_, _>>().map_err(|_| Error::field("env", "A variable contains a NUL byte."))
 }

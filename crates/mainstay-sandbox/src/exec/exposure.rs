@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Result};
 
-use super::settings::ExecSettings;
-use super::visibility::visible_paths;
+use super::ExecSettings;
+use super::visibility::Visibility;
 use crate::identity::FileId;
 use crate::workspace::Workspace;
 
@@ -14,13 +14,12 @@ impl Workspace {
     /// directory. Directories are compared by identity, not by name. The file need not exist yet.
     pub fn exposure(&self, file: &Path, commands: Option<&ExecSettings>) -> Result<Option<PathBuf>> {
         let real = canonical_path(file)?;
-        let roots =
-            self.roots().iter().filter_map(|root| Some((FileId::of(root.handle()).ok()?, root.path().to_owned())));
-        let granted = commands.map(|settings| visible_paths(self, settings)).unwrap_or_default();
-        let granted = granted.into_iter().filter_map(|path| Some((identity(&path)?, path)));
+        let roots = self.roots().iter().map(|root| (root.identity, root.path().to_owned()));
+        let granted = commands.map(|settings| Visibility::new(self, settings).grants).unwrap_or_default();
+        let granted = granted.into_iter().filter_map(|grant| Some((FileId::of_path(&grant.path).ok()?, grant.path)));
         let open: Vec<(FileId, PathBuf)> = roots.chain(granted).collect();
-        for around in real.ancestors().filter_map(identity) {
-            if self.closed().iter().any(|closed| closed.identity == around) {
+        for around in real.ancestors().filter_map(|path| FileId::of_path(path).ok()) {
+            if self.closed.iter().any(|closed| closed.identity == around) {
                 return Ok(None);
             }
             if let Some((_, path)) = open.iter().find(|(identity, _)| *identity == around) {
@@ -29,10 +28,6 @@ impl Workspace {
         }
         Ok(None)
     }
-}
-
-fn identity(path: &Path) -> Option<FileId> {
-    rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
 }
 
 /// Where a file is or will be, with all symbolic links followed, as creating it would.

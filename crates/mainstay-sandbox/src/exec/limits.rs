@@ -2,7 +2,7 @@
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-use super::settings::ExecSettings;
+use super::ExecSettings;
 
 /// The limits that every process of a command has on every system. None is above what the server itself has.
 pub(super) fn of_each(settings: &ExecSettings) -> Vec<(Resource, u64)> {

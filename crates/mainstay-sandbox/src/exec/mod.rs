@@ -8,17 +8,16 @@
 //! sandbox is off (`unsupported/`); the build flag `--cfg mainstay_unsupported` selects that variant on Linux, so that
 //! it can be tested there.
 
+mod capture;
 mod command;
 mod diagnostics;
 mod environment;
 mod exit_status;
 mod exposure;
-mod finding;
+mod forwarder;
 mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
-mod output;
-mod platform;
 mod private_dir;
 mod program;
 mod protections;
@@ -28,14 +27,18 @@ mod settings;
 mod unsupported;
 mod visibility;
 
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+use linux as platform;
+#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
+use unsupported as platform;
+
+pub use capture::{CapturedText, complete_utf8_prefix};
 pub use command::{Command, TerminalSize};
 pub use diagnostics::diagnose;
 pub use exit_status::{ExitStatus, Signal};
-pub use finding::Finding;
+pub use forwarder::OutputListener;
 pub use limits::raise_open_files;
-pub use output::capture::{CapturedText, HeadTail, Utf8Decoder, complete_utf8_prefix};
-pub use output::forwarder::OutputListener;
 pub use platform::{Child, Sandbox, StopHandle, Terminal};
-pub use protections::Protections;
+pub use protections::{Finding, Protections};
 pub use run::CommandOutput;
 pub use settings::{ExecSettings, Network, SandboxMode, SessionSettings, Shell};

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, Mode, Stat};
+use rustix::fs::{FlockOperation, Mode};
 use rustix::io::Errno;
 
 use crate::workspace::DIRECTORY;
@@ -77,7 +77,9 @@ fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Ok(None),
         other => other?,
     };
-    if !is_mine(&rustix::fs::fstat(&directory)?) {
+    // It belongs to this user and nobody else has access: others could plant what we would remove.
+    let stat = rustix::fs::fstat(&directory)?;
+    if stat.st_uid != rustix::process::geteuid().as_raw() || stat.st_mode & 0o7777 != 0o700 {
         return Ok(None);
     }
     match rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) {
@@ -87,11 +89,6 @@ fn lock(path: &Path) -> io::Result<Option<OwnedFd>> {
     // The previous holder of the lock may have removed the directory.
     let linked = rustix::fs::fstat(&directory)?.st_nlink > 0;
     Ok(linked.then_some(directory))
-}
-
-/// Whether a directory belongs to this user and nobody else has access: others could plant what we would remove.
-fn is_mine(stat: &Stat) -> bool {
-    stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_mode & 0o7777 == 0o700
 }
 
 impl Drop for PrivateDir {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mainstay_core::{Error, Result};
 
-use super::settings::ExecSettings;
+use super::ExecSettings;
 use crate::identity::FileId;
 
 /// The shell that runs command lines.
@@ -44,8 +44,10 @@ pub(super) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) 
     if settings.allow.is_empty() && settings.deny.is_empty() {
         return Ok(());
     }
-    let is =
-        |entry: &String| identity(&full_path(entry, search_path)).zip(identity(program)).is_some_and(|(a, b)| a == b);
+    let identity = FileId::of_path(program);
+    // An entry of the lists is found like a caller's program.
+    let file = |entry: &str| find(entry, search_path, Path::new("/")).unwrap_or_else(|_| entry.into());
+    let is = |entry: &String| identity.is_ok() && FileId::of_path(&file(entry)) == identity;
     let called = |entry: &String| Path::new(entry).file_name() == program.file_name();
     let name = program.file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
     if settings.deny.iter().any(|entry| is(entry) || called(entry)) {
@@ -75,15 +77,6 @@ pub(super) fn refusal(name: &str, errno: i32) -> Option<Error> {
         libc::E2BIG => Some(Error::field("args", "The arguments and variables are longer than the system allows.")),
         _ => None,
     }
-}
-
-/// The file that an entry of the operator's lists means.
-fn full_path(entry: &str, search_path: &str) -> PathBuf {
-    find(entry, search_path, Path::new("/")).unwrap_or_else(|_| entry.into())
-}
-
-fn identity(path: &Path) -> Option<FileId> {
-    rustix::fs::stat(path).ok().map(|stat| FileId::from(&stat))
 }
 
 #[cfg(test)]

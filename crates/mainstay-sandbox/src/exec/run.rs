@@ -8,11 +8,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout};
 
-use super::command::Command;
-use super::exit_status::{ExitStatus, Signal};
-use super::output::capture::{CapturedText, HeadTail, Utf8Decoder};
-use super::output::forwarder::{OutputForwarder, OutputListener};
-use super::platform::{Child, Sandbox};
+use super::capture::{CapturedText, HeadTail, Utf8Decoder};
+use super::forwarder::{OutputForwarder, OutputListener};
+use super::{Child, Command, ExitStatus, Sandbox, Signal};
 
 /// The result of a command that has ended.
 #[derive(Debug)]
@@ -22,20 +20,6 @@ pub struct CommandOutput {
     pub stderr: CapturedText,
     pub duration: Duration,
     pub timed_out: bool,
-}
-
-impl CommandOutput {
-    /// For a command whose time was up before it had been started.
-    fn timed_out_at_start(duration: Duration) -> Self {
-        let nothing = || HeadTail::new(0).into_text();
-        Self {
-            status: ExitStatus::killed_by(libc::SIGKILL),
-            stdout: nothing(),
-            stderr: nothing(),
-            duration,
-            timed_out: true,
-        }
-    }
 }
 
 /// How long a command has after SIGTERM before it is killed.
@@ -55,29 +39,26 @@ impl Sandbox {
     ) -> Result<CommandOutput> {
         let begun = Instant::now();
         let Ok(started) = timeout(limit, self.start(command)).await else {
-            return Ok(CommandOutput::timed_out_at_start(begun.elapsed()));
+            // The time was up before it had been started.
+            let (status, nothing) = (ExitStatus::killed_by(libc::SIGKILL), CapturedText::default());
+            let (stdout, stderr) = (nothing.clone(), nothing);
+            return Ok(CommandOutput { status, stdout, stderr, duration: begun.elapsed(), timed_out: true });
         };
         let mut child = started?;
         let stop = child.stop_handle().map_err(Error::internal)?;
         let cap = self.settings().output_bytes;
         let work = run_to_end(&mut child, input, cap, listener);
         tokio::pin!(work);
-        let (finished, timed_out) = match timeout(limit.saturating_sub(begun.elapsed()), &mut work).await {
-            Ok(finished) => (finished, false),
-            Err(_elapsed) => {
-                stop.signal(Signal::Term);
-                let finished = match timeout(GRACE, &mut work).await {
-                    Ok(finished) => finished,
-                    Err(_elapsed) => {
-                        stop.signal(Signal::Kill);
-                        timeout(KILL_TIMEOUT, &mut work)
-                            .await
-                            .map_err(|_| Error::internal("the kernel did not end a killed command within 30 s"))?
-                    }
-                };
-                (finished, true)
+        let mut finished = timeout(limit.saturating_sub(begun.elapsed()), &mut work).await;
+        let timed_out = finished.is_err();
+        for (signal, wait) in [(Signal::Term, GRACE), (Signal::Kill, KILL_TIMEOUT)] {
+            if finished.is_err() {
+                stop.signal(signal);
+                finished = timeout(wait, &mut work).await;
             }
-        };
+        }
+        let finished =
+            finished.map_err(|_elapsed| Error::internal("the kernel did not end a killed command within 30 s"))?;
         let (status, stdout, stderr) = finished.map_err(Error::internal)?;
         Ok(CommandOutput { status, stdout, stderr, duration: begun.elapsed(), timed_out })
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::settings::ExecSettings;
+use super::ExecSettings;
 use crate::workspace::Workspace;
 
 /// Directories of programs and their data.
@@ -129,7 +129,7 @@ pub(crate) struct Grant {
 }
 
 /// Everything that commands may see.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Visibility {
     /// Parents come before what is inside them.
     pub(crate) grants: Vec<Grant>,
@@ -141,18 +141,12 @@ pub(crate) struct Visibility {
     pub(crate) variables: BTreeMap<String, String>,
 }
 
-/// The canonical paths of everything that commands may see.
-pub(super) fn visible_paths(workspace: &Workspace, settings: &ExecSettings) -> Vec<PathBuf> {
-    Visibility::new(workspace, settings).grants.into_iter().map(|grant| grant.path).collect()
-}
-
 impl Visibility {
     /// Computes the grants. A root's own access wins over other grants for the same path; the server's own directories
     /// are never granted.
     pub(crate) fn new(workspace: &Workspace, settings: &ExecSettings) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
-        let mut visibility =
-            Self { grants: Vec::new(), secrets: Vec::new(), links: Vec::new(), variables: BTreeMap::new() };
+        let mut visibility = Self::default();
         for path in SYSTEM {
             let path = Path::new(path);
             match std::fs::read_link(path) {
@@ -170,16 +164,11 @@ impl Visibility {
         let written = settings.home.iter().chain(&settings.write);
         written.for_each(|path| visibility.grant(path, Access::Write, Origin::Setting));
         for root in workspace.roots() {
-            let access = if root.read_only() { Access::Read } else { Access::Write };
-            visibility.grants.retain(|grant| grant.path != root.path());
-            visibility.grants.push(Grant {
-                path: root.path().to_owned(),
-                access,
-                directory: true,
-                origin: Origin::Root,
-            });
+            let (path, access) = (root.path().to_owned(), if root.read_only { Access::Read } else { Access::Write });
+            visibility.grants.retain(|grant| grant.path != path);
+            visibility.grants.push(Grant { path, access, directory: true, origin: Origin::Root });
         }
-        let closed = |grant: &Grant| workspace.closed().iter().any(|closed| grant.path.starts_with(&closed.path));
+        let closed = |grant: &Grant| workspace.closed.iter().any(|closed| grant.path.starts_with(&closed.path));
         visibility.grants.retain(|grant| !closed(grant));
         visibility.grants.sort_by(|a, b| a.path.cmp(&b.path));
         visibility.set_search_path();
@@ -222,7 +211,8 @@ impl Visibility {
         for entry in std::env::split_paths(&own).chain(usual).filter(|entry| entry.is_absolute()) {
             let Ok(entry) = std::fs::canonicalize(entry) else { continue };
             let Some(text) = entry.to_str().filter(|text| !text.contains(':')) else { continue };
-            if self.is_read_only(&entry) && !seen.iter().any(|known| known == text) {
+            let mut read_only = self.grants.iter().filter(|grant| grant.access == Access::Read);
+            if read_only.any(|grant| entry.starts_with(&grant.path)) && !seen.iter().any(|known| known == text) {
                 seen.push(text.to_owned());
             }
         }
@@ -246,11 +236,6 @@ impl Visibility {
     #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
     pub(crate) fn around(&self, path: &Path) -> Option<&Grant> {
         self.grants.iter().rev().find(|grant| path.starts_with(&grant.path))
-    }
-
-    /// Whether a canonical path is inside something that commands may only read.
-    fn is_read_only(&self, path: &Path) -> bool {
-        self.grants.iter().any(|grant| grant.access == Access::Read && path.starts_with(&grant.path))
     }
 }
 

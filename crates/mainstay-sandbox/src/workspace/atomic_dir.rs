@@ -13,15 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mainstay_core::{Error, Kind, Result};
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::errors::{self, PathContext as _};
-use super::fs_ops::{
-    DIRECTORY, RenameMode, keep_owner, list, metadata_at, rename_no_replace, rename_with, sync_directory,
-    temporary_name,
-};
-use super::remove_tree::remove_all;
+use super::fs_ops::{self, list, open_directory, remove_all, rename_no_replace, temporary_name};
 use super::{Dir, EntryKind, Metadata, Workspace};
 use crate::identity::FileId;
 
@@ -65,7 +61,7 @@ impl AtomicDir {
         let mut private = std::fs::DirBuilder::new();
         private.mode(0o700).recursive(true).create(above).for_path(&above.display().to_string())?;
         let parent_path = std::fs::canonicalize(above).for_path(&display)?;
-        let parent = rustix::fs::open(&parent_path, DIRECTORY, Mode::empty()).for_path(&display)?;
+        let parent = rustix::fs::open(&parent_path, fs_ops::DIRECTORY, Mode::empty()).for_path(&display)?;
         remove_leftovers(&parent);
         let (temporary, directory) = create_locked(&parent, &display)?;
         let (name, default_mode) = (name.to_owned(), AtomicU32::new(0o755));
@@ -74,14 +70,14 @@ impl AtomicDir {
 
     /// Metadata of what is at the target at present.
     pub fn existing(&self) -> Result<Option<Metadata>> {
-        metadata_at(&self.parent, &self.name, &self.display)
+        fs_ops::metadata_at(&self.parent, &self.name, &self.display)
     }
 
     /// Creates a directory in the new one; files can be written into it from several threads.
     pub fn create_dir(&self, name: &str) -> Result<AtomicSubdir> {
         rustix::fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o777)).for_path(&self.display)?;
-        let subdir = rustix::fs::openat(&self.directory, name, DIRECTORY, Mode::empty()).for_path(&self.display)?;
-        let mode = Metadata::from(&rustix::fs::fstat(&subdir).for_path(&self.display)?).mode;
+        let subdir = open_directory(&self.directory, name).for_path(&self.display)?;
+        let mode = Metadata::of(&subdir).for_path(&self.display)?.mode;
         self.default_mode.store(mode & 0o777, Ordering::Relaxed);
         Ok(AtomicSubdir(subdir))
     }
@@ -105,7 +101,7 @@ impl AtomicDir {
         }
         self.made.clear();
         // What has the temporary name now, if anything, is the old directory; dropping this removes it.
-        sync_directory(&self.parent, &self.display)
+        fs_ops::sync_directory(&self.parent, &self.display)
     }
 
     /// Exchanges the new directory for the old one, if the check accepts the very directory that is exchanged.
@@ -114,7 +110,7 @@ impl AtomicDir {
             return Err(Error::new(Kind::Conflict, format!("{} is not a directory.", self.display)));
         }
         let workspace = Workspace::open_read_only(&self.parent_path)?;
-        let handle = rustix::fs::openat(&self.parent, &self.name, DIRECTORY, Mode::empty()).for_path(&self.display)?;
+        let handle = open_directory(&self.parent, &self.name).for_path(&self.display)?;
         let old = Dir::new(&workspace, &workspace.roots()[0], &handle, vec![self.name.clone()])?;
         check(&old)?;
         self.set_permissions(Some(metadata))?;
@@ -125,8 +121,7 @@ impl AtomicDir {
             )),
             other => errors::from_errno(other, &self.display),
         })?;
-        let replaced = rustix::fs::statat(&self.parent, &self.temporary, AtFlags::SYMLINK_NOFOLLOW);
-        if replaced.map(|stat| FileId::from(&stat)) != FileId::of(&handle) {
+        if FileId::of_entry(&self.parent, &self.temporary) != FileId::of(&handle) {
             // Something else has taken its place since the check: undo the exchange.
             exchange(&self.parent, &self.temporary, &self.name).for_path(&self.display)?;
             return Err(errors::changing(&self.display));
@@ -139,7 +134,7 @@ impl AtomicDir {
         let mode = old.map_or_else(|| self.default_mode.load(Ordering::Relaxed), |metadata| metadata.mode & 0o777);
         let file = File::from(self.directory.try_clone().for_path(&self.display)?);
         if let Some(old) = old {
-            keep_owner(&file, old);
+            fs_ops::keep_owner(&file, old);
         }
         let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
         file.set_permissions(permissions).for_path(&self.display)
@@ -148,7 +143,7 @@ impl AtomicDir {
 
 impl Drop for AtomicDir {
     fn drop(&mut self) {
-        if rustix::fs::statat(&self.parent, &self.temporary, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        if FileId::of_entry(&self.parent, &self.temporary).is_ok() {
             remove_all(&self.parent, &self.temporary);
         }
         for directory in &self.made {
@@ -185,13 +180,12 @@ fn create_locked(parent: &OwnedFd, display: &str) -> Result<(OsString, OwnedFd)>
     loop {
         let name = temporary_name(SUFFIX);
         rustix::fs::mkdirat(parent, &name, Mode::from_raw_mode(0o700)).for_path(display)?;
-        let Ok(directory) = rustix::fs::openat(parent, &name, DIRECTORY, Mode::empty()) else { continue };
+        let Ok(directory) = open_directory(parent, &name) else { continue };
         // Another process is about to remove it. A file system without locks has no such removal either.
         if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             continue;
         }
-        let still = rustix::fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileId::from(&stat));
-        if still == FileId::of(&directory) {
+        if FileId::of_entry(parent, &name) == FileId::of(&directory) {
             return Ok((name, directory));
         }
     }
@@ -208,7 +202,7 @@ fn remove_leftovers(parent: &OwnedFd) {
                 remove_all(parent, name);
             }
         } else if bytes.ends_with(SUFFIX.as_bytes()) {
-            let Ok(directory) = rustix::fs::openat(parent, name, DIRECTORY, Mode::empty()) else { continue };
+            let Ok(directory) = open_directory(parent, name) else { continue };
             if rustix::fs::flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok() {
                 remove_all(parent, name);
             }
@@ -217,27 +211,27 @@ fn remove_leftovers(parent: &OwnedFd) {
 }
 
 /// One call for all files: syncing each by itself takes a hundred times as long.
-#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+#[cfg_attr(
+    any(not(target_os = "linux"), mainstay_unsupported),
+    expect(
+        unused_variables,
+        clippy::unnecessary_wraps,
+        reason = "only Linux can sync one file system, which can fail"
+    )
+)]
 fn sync_file_system(directory: &OwnedFd) -> rustix::io::Result<()> {
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
     match rustix::fs::syncfs(directory) {
-        Err(Errno::NOSYS) => {
-            rustix::fs::sync();
-            Ok(())
-        }
-        other => other,
+        Err(Errno::NOSYS) => {}
+        other => return other,
     }
-}
-
-#[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
-#[expect(clippy::unnecessary_wraps, reason = "`syncfs`, which Linux uses instead, can fail")]
-fn sync_file_system(_directory: &OwnedFd) -> rustix::io::Result<()> {
     rustix::fs::sync();
     Ok(())
 }
 
 /// Exchanges two names, atomically where the system can.
 fn exchange(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::Result<()> {
-    match rename_with(parent, new, parent, old, RenameMode::Exchange) {
+    match fs_ops::rename_with(parent, new, parent, old, true) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => exchange_in_steps(parent, new, old),
         other => other,
     }
@@ -369,7 +363,7 @@ mod tests {
     #[test]
     fn without_an_exchange_at_once_the_two_change_places_by_steps() {
         let top = tempfile::tempdir().unwrap();
-        let parent = rustix::fs::open(top.path(), DIRECTORY, Mode::empty()).unwrap();
+        let parent = rustix::fs::open(top.path(), fs_ops::DIRECTORY, Mode::empty()).unwrap();
         std::fs::create_dir(top.path().join("old")).unwrap();
         let (new, old) = (OsStr::new("new"), OsStr::new("old"));
         assert_eq!(exchange_in_steps(&parent, new, old), Err(Errno::NOENT));

@@ -10,8 +10,8 @@ use mainstay_core::Result;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 use super::errors::{self, PathContext as _};
-use super::fs_ops::{DIRECTORY, READ_FILE};
-use super::root::{Root, Rule};
+use super::fs_ops::{DIRECTORY, READ_FILE, open_directory};
+use super::roots::{Root, Rule};
 use super::{EntryKind, Metadata, OpenFile, Workspace};
 use crate::identity::FileId;
 
@@ -41,8 +41,7 @@ impl AsFd for Dir {
 
 impl Dir {
     pub(super) fn new(workspace: &Workspace, root: &Arc<Root>, handle: &OwnedFd, names: Vec<OsString>) -> Result<Self> {
-        // The handle of a resolved path is opened with O_PATH and cannot be listed; this one can.
-        let fd = rustix::fs::openat(handle, ".", DIRECTORY, Mode::empty()).for_path(&root.display(&names))?;
+        let fd = open_directory(handle, ".").for_path(&root.display(&names))?;
         Ok(Self { workspace: workspace.clone(), root: root.clone(), fd, names })
     }
 
@@ -77,8 +76,7 @@ impl Dir {
 
     /// Whether this is the same directory, by whatever names the two were reached.
     pub fn is_same(&self, other: &Self) -> bool {
-        let same = FileId::of(&self.fd).and_then(|own| Ok(own == FileId::of(&other.fd)?));
-        same.unwrap_or(false)
+        FileId::of(&self.fd).is_ok_and(|own| FileId::of(&other.fd) == Ok(own))
     }
 
     /// The absolute path at the time the directory was opened.
@@ -90,7 +88,7 @@ impl Dir {
     pub fn entries(&self) -> Result<Vec<Entry>> {
         let display = self.display();
         // A handle of its own: two listings at once would share one read position.
-        let fd = rustix::fs::openat(&self.fd, ".", DIRECTORY, Mode::empty()).for_path(&display)?;
+        let fd = open_directory(&self.fd, ".").for_path(&display)?;
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::new(fd).for_path(&display)? {
             let entry = entry.for_path(&display)?;
@@ -116,8 +114,7 @@ impl Dir {
     fn is_closed(&self, name: &OsStr, inode: u64) -> bool {
         let alike = |(inner, rule): &(FileId, Rule)| inner.inode == inode && *rule == Rule::Closed;
         self.root.inner.iter().any(alike)
-            && rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|stat| self.root.rule(FileId::from(&stat)) == Some(Rule::Closed))
+            && FileId::of_entry(&self.fd, name).is_ok_and(|found| self.root.rule(found) == Some(Rule::Closed))
     }
 
     /// Opens a directory in this one. A symbolic link is not followed.

@@ -30,15 +30,9 @@ pub(super) trait PathContext<T> {
     fn for_path(self, display: &str) -> Result<T>;
 }
 
-impl<T> PathContext<T> for rustix::io::Result<T> {
+impl<T, E: Into<std::io::Error>> PathContext<T> for Result<T, E> {
     fn for_path(self, display: &str) -> Result<T> {
-        self.map_err(|errno| from_errno(errno, display))
-    }
-}
-
-impl<T> PathContext<T> for std::io::Result<T> {
-    fn for_path(self, display: &str) -> Result<T> {
-        self.map_err(|error| match Errno::from_io_error(&error) {
+        self.map_err(Into::into).map_err(|error| match Errno::from_io_error(&error) {
             Some(errno) => from_errno(errno, display),
             None => Error::internal(format!("{display}: {error}")),
         })

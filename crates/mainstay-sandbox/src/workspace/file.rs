@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mainstay_core::{Error, Kind, Result};
 
 use super::errors::{self, PathContext as _};
-use super::etag::{self, EtagCache};
+use super::metadata::{EtagCache, etag_from_hash, etag_of};
 use super::{EntryKind, Metadata, Root};
 use crate::settings::HardLinks;
 
@@ -25,7 +25,7 @@ pub struct OpenFile {
 impl OpenFile {
     /// Takes an opened handle if it is a regular file that the root's rules allow to read.
     pub(super) fn new(fd: OwnedFd, root: &Arc<Root>, display: String) -> Result<Self> {
-        let metadata = Metadata::from(&rustix::fs::fstat(&fd).for_path(&display)?);
+        let metadata = Metadata::of(&fd).for_path(&display)?;
         if metadata.kind != EntryKind::File {
             return Err(errors::not_a_file(&display));
         }
@@ -99,9 +99,9 @@ impl OpenFile {
     pub fn etag_while(&self, wanted: &dyn Fn() -> bool) -> Result<String> {
         if self.metadata.size < EtagCache::MIN_SIZE {
             let bytes = self.read_range(0, u64::MAX)?;
-            return Ok(etag::etag_of(&bytes));
+            return Ok(etag_of(&bytes));
         }
-        let before = Metadata::from(&rustix::fs::fstat(&self.file).for_path(&self.display)?);
+        let before = Metadata::of(&self.file).for_path(&self.display)?;
         if let Some(known) = self.root.etags.get(&before) {
             return Ok(known);
         }
@@ -118,8 +118,8 @@ impl OpenFile {
             }
             hasher.update(&buffer[..read]);
         }
-        let etag = etag::from_hash(&hasher.finalize());
-        let after = Metadata::from(&rustix::fs::fstat(&self.file).for_path(&self.display)?);
+        let etag = etag_from_hash(&hasher.finalize());
+        let after = Metadata::of(&self.file).for_path(&self.display)?;
         if before == after {
             self.root.etags.put(&after, &etag);
         }

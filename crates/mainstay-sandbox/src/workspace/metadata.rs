@@ -1,4 +1,9 @@
-//! What the file system reports about a file or directory.
+//! What the file system reports about a file or directory, and etags: short hashes of file content that callers send
+//! back to detect concurrent changes.
+
+use std::collections::HashMap;
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{FileType, Stat};
 
@@ -67,6 +72,11 @@ impl From<&Stat> for Metadata {
 }
 
 impl Metadata {
+    /// The metadata of an open file.
+    pub(crate) fn of(fd: impl AsFd) -> rustix::io::Result<Self> {
+        rustix::fs::fstat(fd).map(|stat| Self::from(&stat))
+    }
+
     /// The file system's clock ticks slower than a program writes: a file that changed just now may change again
     /// within the same tick, with equal metadata.
     const SETTLED_SECONDS: i64 = 2;
@@ -76,5 +86,43 @@ impl Metadata {
     pub fn settled(&self) -> bool {
         let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime).tv_sec;
         now - self.changed.0 >= Self::SETTLED_SECONDS
+    }
+}
+
+/// The etag of some content. Equal content has an equal etag, in whatever file it is.
+pub fn etag_of(content: &[u8]) -> String {
+    etag_from_hash(&blake3::hash(content))
+}
+
+/// The first 128 bits of the hash, in hexadecimal.
+pub(super) fn etag_from_hash(hash: &blake3::Hash) -> String {
+    hash.to_hex()[..32].to_owned()
+}
+
+/// Etags of large files, valid while the file's metadata stays the same. Shared by the roots of a workspace.
+#[derive(Debug, Default)]
+pub(super) struct EtagCache(Mutex<HashMap<FileId, (Metadata, String)>>);
+
+impl EtagCache {
+    /// Smaller files are hashed in less time than a lookup here saves.
+    pub(super) const MIN_SIZE: u64 = 256 * 1024;
+    const MAX_ENTRIES: usize = 4096;
+
+    /// The etag of a file, if its metadata is the same as when it was computed.
+    pub(super) fn get(&self, metadata: &Metadata) -> Option<String> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&metadata.identity).filter(|(seen, _)| seen == metadata).map(|(_, etag)| etag.clone())
+    }
+
+    /// Remembers an etag, unless the file could still change without its metadata showing it.
+    pub(super) fn put(&self, metadata: &Metadata, etag: &str) {
+        if !metadata.settled() {
+            return;
+        }
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= Self::MAX_ENTRIES {
+            known.clear();
+        }
+        known.insert(metadata.identity, (*metadata, etag.to_owned()));
     }
 }

@@ -4,37 +4,30 @@
 //! Where a path leads is decided by opening it, never by comparing strings, so a symbolic link, a `..` or a directory
 //! that is exchanged meanwhile cannot lead out of the roots.
 //!
-//! * [`Workspace`] (`roots.rs`) and [`Root`]: which directories are accessible, and with which rules.
+//! * [`Workspace`] and [`Root`] (`roots.rs`): which directories are accessible, and with which rules.
 //! * [`WorkspacePath`], [`Dir`], [`OpenFile`], [`WriteTarget`]: a path before and after it was opened.
 //! * `resolve.rs`: opens names beneath a root. Everything else relies on it.
-//! * `change/`: atomic changes of one or several files. `journal/`: undoing them after a crash.
+//! * `change/`: atomic changes of one or several files. `journal.rs`: undoing them after a crash.
 //! * [`AtomicDir`]: building a directory and exchanging it for another in one step, without workspace or journal.
 
 mod atomic_dir;
 mod change;
 mod dir;
 mod errors;
-mod etag;
 mod file;
 mod fs_ops;
 mod journal;
 mod metadata;
 mod path;
-mod remove_tree;
 mod resolve;
-mod root;
 mod roots;
-mod write_target;
 
 pub use atomic_dir::{AtomicDir, AtomicSubdir, ReplaceCheck};
 pub use change::{Content, Expect, Staging, Step, StepResult};
 pub use dir::{Dir, Entry};
 pub use errors::is_outside_workspace;
-pub use etag::etag_of;
 pub use file::OpenFile;
 pub(crate) use fs_ops::DIRECTORY;
-pub use metadata::{EntryKind, Metadata};
-pub use path::WorkspacePath;
-pub use root::Root;
-pub use roots::Workspace;
-pub use write_target::WriteTarget;
+pub use metadata::{EntryKind, Metadata, etag_of};
+pub use path::{WorkspacePath, WriteTarget};
+pub use roots::{Root, Workspace};

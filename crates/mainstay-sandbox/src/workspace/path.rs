@@ -1,17 +1,22 @@
-//! A path that a caller has named, before anything is opened.
+//! A path that a caller has named: before anything is opened, and as the place of a change, where it is an open
+//! directory and a name in it.
 
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::errors::{self, PathContext as _};
-use super::fs_ops::metadata_at;
-use super::resolve::{self, Links, MAX_DEPTH, names_of};
-use super::{Dir, Metadata, OpenFile, Root, Workspace};
+use super::fs_ops::{READ_FILE, metadata_at, open_directory, sync_directory};
+use super::journal::DirLocation;
+use super::resolve::{self, Links, MAX_DEPTH, Resolved, names_of};
+use super::{Dir, EntryKind, Metadata, OpenFile, Root, Workspace};
+use crate::identity::FileId;
 
 /// `PATH_MAX` of Linux: a longer path could not be opened anyway.
 const MAX_PATH: usize = 4096;
@@ -112,10 +117,7 @@ impl WorkspacePath {
     pub fn metadata(&self) -> Result<Option<Metadata>> {
         let resolved = resolve::resolve(&self.root, &self.names, Links::KeepLast, &self.display)?;
         match resolved.rest.as_slice() {
-            [] => {
-                let stat = rustix::fs::fstat(&resolved.directory).for_path(&self.display)?;
-                Ok(Some(Metadata::from(&stat)))
-            }
+            [] => Metadata::of(&resolved.directory).for_path(&self.display).map(Some),
             [name] => metadata_at(&resolved.directory, name, &self.display),
             _ => Ok(None),
         }
@@ -128,4 +130,164 @@ impl WorkspacePath {
         let target = rustix::fs::readlinkat(&resolved.directory, name, Vec::new()).for_path(&self.display)?;
         Ok(OsString::from_vec(target.into_bytes()).to_string_lossy().into_owned())
     }
+
+    /// The target for writing: symbolic links are followed, so the file behind one is changed and not the link.
+    pub fn write_target(&self) -> Result<WriteTarget> {
+        WriteTarget::find(self, Links::Follow)
+    }
+
+    /// The entry of this very name, even if it is a symbolic link: for moving and removing.
+    pub fn entry_target(&self) -> Result<WriteTarget> {
+        WriteTarget::find(self, Links::KeepLast)
+    }
+}
+
+/// A name in an open directory, in a root that may be changed.
+#[derive(Debug)]
+pub struct WriteTarget {
+    pub(super) workspace: Workspace,
+    pub(super) root: Arc<Root>,
+    /// The last directory of the path that exists.
+    pub(super) directory: OwnedFd,
+    /// The names that lead to `directory` from the root.
+    pub(super) names: Vec<OsString>,
+    /// Directories between `directory` and `name` that do not exist yet.
+    pub(super) missing: Vec<OsString>,
+    pub(super) name: OsString,
+    display: String,
+}
+
+impl WriteTarget {
+    /// Resolves a path for a change. Neither a root nor anything in a read-only part can be a target.
+    fn find(path: &WorkspacePath, links: Links) -> Result<Self> {
+        let Resolved { directory, names, read_only, mut rest } =
+            resolve::resolve(&path.root, &path.names, links, path.display())?;
+        if read_only {
+            return Err(errors::read_only(path.display()));
+        }
+        let (directory, names, name) = match rest.pop() {
+            Some(name) => (directory, names, name),
+            None => parent(path, names)?,
+        };
+        let (workspace, root, display) = (path.workspace.clone(), path.root.clone(), path.display.clone());
+        let target = Self { workspace, root, directory, names, missing: rest, name, display };
+        if !target.root.inner.is_empty()
+            && let Some(metadata) = target.metadata()?
+            && target.root.rule(metadata.identity).is_some()
+        {
+            return Err(errors::is_a_root(&target.display));
+        }
+        Ok(target)
+    }
+
+    /// The path as callers see it.
+    pub fn display(&self) -> &str {
+        &self.display
+    }
+
+    /// Where the directory is, for a record of the journal.
+    pub(super) fn location(&self) -> DirLocation {
+        DirLocation { root: self.root.path.clone(), names: self.names.clone() }
+    }
+
+    /// Paths of the directories that have to be created first.
+    pub fn missing_directories(&self) -> Vec<String> {
+        (1..=self.missing.len())
+            .map(|count| {
+                let names: Vec<_> = self.names.iter().chain(&self.missing[..count]).cloned().collect();
+                self.root.display(&names)
+            })
+            .collect()
+    }
+
+    /// Metadata of what has this name at present. A symbolic link is not followed.
+    pub fn metadata(&self) -> Result<Option<Metadata>> {
+        if !self.missing.is_empty() {
+            return Ok(None);
+        }
+        metadata_at(&self.directory, &self.name, &self.display)
+    }
+
+    /// The file that has this name at present, if there is one.
+    pub fn current(&self) -> Result<Option<OpenFile>> {
+        if !self.missing.is_empty() {
+            return Ok(None);
+        }
+        match rustix::fs::openat(&self.directory, &self.name, READ_FILE | OFlags::NOFOLLOW, Mode::empty()) {
+            Ok(fd) => OpenFile::new(fd, &self.root, self.display.clone()).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP | Errno::MLINK) => Err(errors::changing(&self.display)),
+            Err(errno) => Err(errno).for_path(&self.display),
+        }
+    }
+
+    /// Refuses a directory tree with something protected, or another root, in it: it may not be removed. Checks one
+    /// directory after the other, so that only those on the way down are open.
+    pub(super) fn check_tree(&self) -> Result<()> {
+        let fd = open_directory(&self.directory, &self.name).for_path(&self.display)?;
+        let names = self.names.iter().chain([&self.name]).cloned().collect();
+        let top = Dir::new(&self.workspace, &self.root, &fd, names)?;
+        let mut pending = subdirectories(&top, self)?;
+        let mut open = Vec::new();
+        loop {
+            let parent = open.last().map_or(&top, |(directory, _)| directory);
+            let Some(name) = pending.pop() else {
+                match open.pop() {
+                    Some((_, rest)) => pending = rest,
+                    None => return Ok(()),
+                }
+                continue;
+            };
+            if open.len() >= MAX_DEPTH {
+                return Err(errors::too_deep(MAX_DEPTH));
+            }
+            let directory = parent.child(&name)?;
+            let deeper = subdirectories(&directory, self)?;
+            open.push((directory, std::mem::replace(&mut pending, deeper)));
+        }
+    }
+
+    /// Creates the missing directories; those that are new are added to `made`, so that they can be removed again.
+    pub(super) fn make_directories(&mut self, made: &mut Vec<(OwnedFd, OsString)>) -> Result<()> {
+        for name in std::mem::take(&mut self.missing) {
+            match rustix::fs::mkdirat(&self.directory, &name, Mode::from_raw_mode(0o777)) {
+                Ok(()) => made.push((self.directory.try_clone().for_path(&self.display)?, name.clone())),
+                // Another change has created it meanwhile.
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errors::from_errno(errno, &self.display)),
+            }
+            let deeper = open_directory(&self.directory, &name).for_path(&self.display)?;
+            // The new entry has to be as durable as what will be written below it.
+            sync_directory(&self.directory, &self.display)?;
+            self.directory = deeper;
+            self.names.push(name);
+        }
+        Ok(())
+    }
+}
+
+/// The directories in one, if it and all its entries may be removed.
+fn subdirectories(directory: &Dir, target: &WriteTarget) -> Result<Vec<OsString>> {
+    let identity = FileId::of(directory).for_path(target.display())?;
+    if target.root.rule(identity).is_some() {
+        return Err(errors::is_a_root(&directory.display()));
+    }
+    let entries = directory.entries()?;
+    if let Some(protected) = entries.iter().find(|entry| entry.protected) {
+        return Err(errors::protected(&directory.display_child(&protected.name)));
+    }
+    let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+    Ok(directories.map(|entry| entry.name).collect())
+}
+
+/// The parent of an existing directory, and its name in there. A root has no parent that may be changed.
+fn parent(path: &WorkspacePath, mut names: Vec<OsString>) -> Result<(OwnedFd, Vec<OsString>, OsString)> {
+    let Some(name) = names.pop() else {
+        return Err(errors::is_a_root(path.display()));
+    };
+    let resolved = resolve::resolve(&path.root, &names, Links::Follow, path.display())?;
+    if resolved.read_only {
+        return Err(errors::read_only(path.display()));
+    }
+    if resolved.rest.is_empty() { Ok((resolved.directory, names, name)) } else { Err(errors::changing(path.display())) }
 }

@@ -10,7 +10,6 @@ use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::Result;
 use rustix::fs::{FileType, Mode, OFlags, Stat};
@@ -18,7 +17,7 @@ use rustix::io::Errno;
 
 use super::errors::{self, PathContext as _};
 use super::fs_ops::READ_FILE;
-use super::root::{Root, Rule};
+use super::roots::{Root, Rule};
 use crate::identity::FileId;
 
 /// The most directories above a file: each is held open while a path is resolved.
@@ -94,8 +93,7 @@ fn is_plain(root: &Root, names: &[OsString]) -> bool {
 
 /// The fast way; `None` if the path needs the slow one.
 fn open_fast(root: &Root, names: &[OsString], display: &str) -> Option<Result<OwnedFd>> {
-    static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
-    if !is_plain(root, names) || NO_OPENAT2.load(Ordering::Relaxed) {
+    if !is_plain(root, names) {
         return None;
     }
     if let Err(refusal) = names.iter().try_for_each(|name| check_guard(root, name, display)) {
@@ -104,14 +102,9 @@ fn open_fast(root: &Root, names: &[OsString], display: &str) -> Option<Result<Ow
     let path: PathBuf = names.iter().collect();
     match open_beneath(root, &path, false) {
         Ok(fd) => Some(Ok(fd)),
-        Err(Errno::LOOP | Errno::AGAIN | Errno::XDEV) => None,
-        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-            // Either the call is missing here (an old kernel, or a container's filter), or this one file is special.
-            if open_beneath(root, Path::new("."), false).is_err() {
-                NO_OPENAT2.store(true, Ordering::Relaxed);
-            }
-            None
-        }
+        // The last three: either the call is missing here (an old kernel, or a container's filter), or this one file is
+        // special.
+        Err(Errno::LOOP | Errno::AGAIN | Errno::XDEV | Errno::NOSYS | Errno::PERM | Errno::INVAL) => None,
         Err(errno) => Some(Err(errors::from_errno(errno, display))),
     }
 }
@@ -146,7 +139,16 @@ pub(super) fn resolve(root: &Root, names: &[OsString], links: Links, display: &s
             return position.stop(vec![name], display);
         }
         match look_up(position.fd(), &name, display)? {
-            Found::Nothing => return stop_at_missing(position, name, ahead, display),
+            Found::Nothing => {
+                // What is missing can only be created: its names must be plain, and none of them protected.
+                for name in &ahead {
+                    if name == ".." {
+                        return Err(errors::not_found(display));
+                    }
+                    check_guard(root, name, display)?;
+                }
+                return position.stop(std::iter::once(name).chain(ahead).collect(), display);
+            }
             Found::Directory(fd, identity) => position.enter(fd, name, identity, display)?,
             Found::Link(target) => {
                 followed += 1;
@@ -212,18 +214,6 @@ impl Position<'_> {
         };
         Ok(Resolved { directory, names, read_only, rest })
     }
-}
-
-/// What is missing can only be created: its names must be plain, and none of them protected.
-fn stop_at_missing(at: Position<'_>, name: OsString, ahead: VecDeque<OsString>, display: &str) -> Result<Resolved> {
-    for name in &ahead {
-        if name == ".." {
-            return Err(errors::not_found(display));
-        }
-        check_guard(at.root, name, display)?;
-    }
-    let rest = std::iter::once(name).chain(ahead).collect();
-    at.stop(rest, display)
 }
 
 /// What has a name in a directory.

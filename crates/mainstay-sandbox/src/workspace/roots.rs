@@ -1,13 +1,18 @@
-//! The workspace: which directories callers may access, and which they may not.
+//! The workspace: which directory trees callers may access, and which they may not.
 
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
+use rustix::fs::Mode;
 
-use super::etag::EtagCache;
+use super::fs_ops::DIRECTORY;
 use super::journal::Journal;
-use super::root::{Root, Rule};
+use super::metadata::EtagCache;
 use crate::guard::Guard;
 use crate::identity::FileId;
 use crate::settings::{FilesSettings, HardLinks};
@@ -18,7 +23,8 @@ pub struct Workspace {
     /// Never empty; the first is the workspace directory itself.
     pub(super) roots: Arc<[Arc<Root>]>,
     pub(super) journal: Option<Arc<Journal>>,
-    closed: Arc<Vec<ClosedDir>>,
+    /// The server's own directories, which the sandbox hides.
+    pub(crate) closed: Arc<Vec<ClosedDir>>,
 }
 
 /// A directory with the server's own files: neither callers nor commands may access it, in whatever root it is.
@@ -37,9 +43,8 @@ impl Workspace {
             .chain(settings.roots.iter().map(|root| (root.path.as_path(), root.read_only)));
         let mut roots = Vec::new();
         for (path, read_only) in named {
-            let mut root = Root::open(path, read_only, guard.clone(), settings.hard_links, etags.clone())?;
-            root.primary = roots.is_empty();
-            roots.push(root);
+            let (primary, guard, etags) = (roots.is_empty(), guard.clone(), etags.clone());
+            roots.push(Root { read_only, primary, guard, etags, hard_links: settings.hard_links, ..Root::open(path)? });
         }
         let all: Vec<_> = roots.iter().map(|root| (root.path.clone(), root.identity, root.read_only)).collect();
         for root in &mut roots {
@@ -54,14 +59,13 @@ impl Workspace {
     /// A read-only directory of the operator's choice in which no name is protected. For directories of which callers
     /// see only what the server selects by name.
     pub fn open_read_only(directory: &Path) -> Result<Self> {
-        let mut root = Root::open(directory, true, Guard::none(), HardLinks::Allow, Arc::default())?;
-        root.primary = true;
+        let root = Root { primary: true, ..Root::open(directory)? };
         Ok(Self { roots: [Arc::new(root)].into(), journal: None, closed: Arc::default() })
     }
 
     /// Closes a directory with the server's own files to callers and commands. Fails if a root is inside it.
     pub fn with_closed_dir(mut self, directory: &Path) -> Result<Self> {
-        let closed = Root::open(directory, true, Guard::default(), HardLinks::Allow, Arc::default())?;
+        let closed = Root::open(directory)?;
         let Some(roots) = Arc::get_mut(&mut self.roots) else {
             return Err(Error::internal("the workspace is in use already"));
         };
@@ -86,9 +90,93 @@ impl Workspace {
     pub fn roots(&self) -> &[Arc<Root>] {
         &self.roots
     }
+}
 
-    /// The server's own directories, for the sandbox to hide.
-    pub(crate) fn closed(&self) -> &[ClosedDir] {
-        &self.closed
+/// A directory tree, held by a handle from start to end: renaming or replacing the directory has no effect.
+#[derive(Debug)]
+pub struct Root {
+    /// The canonical path. `given` is the operator's spelling, which may contain symbolic links.
+    pub(super) path: PathBuf,
+    pub(super) given: PathBuf,
+    pub(crate) handle: OwnedFd,
+    pub(crate) identity: FileId,
+    /// Nothing in this root may be changed.
+    pub(crate) read_only: bool,
+    /// The workspace itself; its paths are displayed without a prefix.
+    pub(super) primary: bool,
+    /// Which names are protected in this root.
+    pub(crate) guard: Guard,
+    pub(super) hard_links: HardLinks,
+    /// Directories inside this one with rules of their own.
+    pub(super) inner: Vec<(FileId, Rule)>,
+    pub(super) etags: Arc<EtagCache>,
+}
+
+/// What applies to a directory and everything below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    Writable,
+    ReadOnly,
+    /// The server's own files: no access for callers.
+    Closed,
+}
+
+impl Root {
+    /// Opens a directory as a root that is read-only and in which no name is protected. The canonical path is opened
+    /// without following a link, so it is the one that was found.
+    fn open(path: &Path) -> Result<Self> {
+        let cannot = |reason: &dyn std::fmt::Display| {
+            Error::unavailable(format!("The directory {} cannot be used: {reason}.", path.display()))
+        };
+        let absent = |error: std::io::Error| {
+            let absent = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+            if absent { Error::not_found(format!("There is no directory {}.", path.display())) } else { cannot(&error) }
+        };
+        let real = std::fs::canonicalize(path).map_err(absent)?;
+        let handle = rustix::fs::open(&real, DIRECTORY, Mode::empty()).map_err(|errno| absent(errno.into()))?;
+        let identity = FileId::of(&handle).map_err(|error| cannot(&error))?;
+        Ok(Self {
+            given: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+            path: real,
+            handle,
+            identity,
+            read_only: true,
+            primary: false,
+            guard: Guard::only(&[]),
+            hard_links: HardLinks::Allow,
+            inner: Vec::new(),
+            etags: Arc::default(),
+        })
+    }
+
+    /// The canonical path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The rule that begins at a directory, if one does.
+    pub(super) fn rule(&self, identity: FileId) -> Option<Rule> {
+        self.inner.iter().find(|(inner, _)| *inner == identity).map(|(_, rule)| *rule)
+    }
+
+    /// A path as callers see it, and may send back: relative in the workspace, absolute in other roots.
+    pub(super) fn display(&self, names: &[OsString]) -> String {
+        let mut display = String::new();
+        if !self.primary {
+            let _ = write!(display, "{}", self.path.display());
+        }
+        for name in names {
+            if !display.is_empty() {
+                display.push('/');
+            }
+            let _ = write!(display, "{}", name.display());
+        }
+        if display.is_empty() { ".".to_owned() } else { display }
+    }
+
+    pub(super) fn absolute(&self, names: &[OsString]) -> PathBuf {
+        let mut path = self.path.clone();
+        path.extend(names);
+        path
     }
 }

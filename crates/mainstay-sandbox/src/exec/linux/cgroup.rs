@@ -28,9 +28,18 @@ impl Cgroup {
         (!group.directories.is_empty()).then_some(group)
     }
 
-    /// Joins a new group of one controller, with one limit; `None` if the server may not.
+    /// Creates a group of one controller, sets its limit and moves this thread into it; `None` if the server may not,
+    /// and then nothing is left behind.
     fn enter(&mut self, own: &str, controller: &str, file: &str, value: &str) -> Option<()> {
-        let directory = join(&own_group(own, controller)?, file, value)?;
+        let parent = own_group(own, controller)?;
+        remove_leftovers(&parent);
+        let directory = parent.join(format!("mainstay-{}-{}", std::process::id(), thread_id()));
+        std::fs::create_dir(&directory).ok()?;
+        let limited = std::fs::write(directory.join(file), value);
+        if limited.and_then(|()| std::fs::write(directory.join("tasks"), thread_id())).is_err() {
+            let _ = std::fs::remove_dir(&directory);
+            return None;
+        }
         self.directories.push(directory);
         Some(())
     }
@@ -56,20 +65,6 @@ fn own_group(own: &str, controller: &str) -> Option<PathBuf> {
     })?;
     let directory = Path::new("/sys/fs/cgroup").join(controller).join(path.trim_start_matches('/'));
     directory.is_dir().then_some(directory)
-}
-
-/// Creates a group, sets its limit and moves this thread into it; leaves nothing behind if a step fails.
-fn join(parent: &Path, file: &str, value: &str) -> Option<PathBuf> {
-    remove_leftovers(parent);
-    let directory = parent.join(format!("mainstay-{}-{}", std::process::id(), thread_id()));
-    std::fs::create_dir(&directory).ok()?;
-    let joined =
-        std::fs::write(directory.join(file), value).and_then(|()| std::fs::write(directory.join("tasks"), thread_id()));
-    if joined.is_err() {
-        let _ = std::fs::remove_dir(&directory);
-        return None;
-    }
-    Some(directory)
 }
 
 /// Removes groups of servers that were killed.

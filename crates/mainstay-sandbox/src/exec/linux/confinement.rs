@@ -11,16 +11,16 @@ use super::landlock::{self, Rights, Rule};
 use super::mounts::{FileTree, MAX_BELOW_TMP, Namespaces};
 use super::protections::{Counting, Level, protections};
 use super::{seccomp, syscalls};
-use crate::exec::protections::Protections;
-use crate::exec::settings::{ExecSettings, Network, SandboxMode};
 use crate::exec::visibility::Visibility;
+use crate::exec::{ExecSettings, Network, Protections, SandboxMode};
 
 /// The confinement that every command gets.
 pub(super) struct Confinement {
-    /// `None` if the machine does not allow namespaces, or nothing is confined.
+    /// `None` if the machine does not allow namespaces, or nothing is confined. With them protected names are hidden,
+    /// and commands have a `/tmp` of their own.
     pub(super) namespaces: Option<Namespaces>,
-    /// Whether Landlock and seccomp are in force.
-    confined: bool,
+    /// Whether Landlock and seccomp are in force, and so the processes of a command are held together by the kernel.
+    pub(super) confined: bool,
     pub(super) rights: Rights,
     rules: Vec<Rule>,
     /// The Landlock ruleset that keeps signals inside, where there are no namespaces to do it.
@@ -64,7 +64,8 @@ impl Confinement {
         stack: &mut [u8],
         cgroup: Option<&Cgroup>,
     ) -> Result<Self> {
-        let unconfined = Self::unconfined(settings, cgroup);
+        let counting = counting(cgroup);
+        let unconfined = Self::unconfined(settings, &counting);
         if settings.sandbox == SandboxMode::Off {
             return Ok(unconfined);
         }
@@ -89,7 +90,6 @@ impl Confinement {
             rules.extend(DEVICES.iter().filter_map(|path| Rule::for_file(path, rights.device())));
             signal_scope = Some(landlock::signal_scope()?);
         }
-        let counting = counting(cgroup, !unconfined.max_pid.is_empty());
         Ok(Self {
             rights,
             rules,
@@ -104,10 +104,9 @@ impl Confinement {
     }
 
     /// What applies with the sandbox switched off. Commands then have the server's rights; only their end is ensured.
-    fn unconfined(settings: &ExecSettings, cgroup: Option<&Cgroup>) -> Self {
-        let per_namespace = kernel_release().is_some_and(|release| release >= PID_MAX_PER_NAMESPACE);
+    fn unconfined(settings: &ExecSettings, counting: &Counting) -> Self {
         // The kernel takes no ceiling below 301: numbers below 300 are not used again.
-        let max_pid = if per_namespace { (settings.processes + 301).to_string() } else { String::new() };
+        let max_pid = if counting.max_pid { (settings.processes + 301).to_string() } else { String::new() };
         let tmp = format!("mode=1777,size={}m,nr_inodes=1000000", settings.tmp_mb);
         Self {
             namespaces: None,
@@ -117,21 +116,11 @@ impl Confinement {
             signal_scope: None,
             filter: Vec::new(),
             own_network: false,
-            root: rustix::process::geteuid().is_root(),
+            root: counting.root,
             tmp_options: CString::new(tmp).unwrap_or_default(),
             max_pid: CString::new(max_pid).unwrap_or_default(),
-            protections: protections(&Level::Off, settings, &counting(cgroup, per_namespace)),
+            protections: protections(&Level::Off, settings, counting),
         }
-    }
-
-    /// Whether protected names are hidden, and commands have a `/tmp` of their own.
-    pub(super) fn hides_names(&self) -> bool {
-        self.namespaces.is_some()
-    }
-
-    /// Whether the processes of a command are held together by the kernel.
-    pub(super) fn is_confined(&self) -> bool {
-        self.confined
     }
 
     /// The Landlock ruleset for one command, with its temporary directory; `None` if nothing is confined. Each command
@@ -140,16 +129,16 @@ impl Confinement {
         if !self.confined {
             return Ok(None);
         }
-        let tmp = tmp.map(|tmp| Rule::for_directory(tmp, self.rights.writable()));
+        let tmp = tmp.map(|tmp| Rule { handle: tmp, allowed: self.rights.writable() });
         self.rights.create(self.rules.iter().chain(&tmp)).map(Some)
     }
 }
 
 /// What counts processes and memory on this machine.
-fn counting(cgroup: Option<&Cgroup>, max_pid: bool) -> Counting {
+fn counting(cgroup: Option<&Cgroup>) -> Counting {
     Counting {
         root: rustix::process::geteuid().is_root(),
-        max_pid,
+        max_pid: kernel_release().is_some_and(|release| release >= PID_MAX_PER_NAMESPACE),
         processes: cgroup.and_then(|cgroup| cgroup.processes),
         memory: cgroup.and_then(|cgroup| cgroup.memory),
     }
@@ -166,29 +155,26 @@ fn create_namespaces(visibility: &Visibility, stack: &mut [u8]) -> Result<Namesp
 
 /// Fails closed: what only namespaces can enforce must not be needed, and Landlock must be able to do the rest.
 fn check_without_namespaces(settings: &ExecSettings, visibility: &Visibility, abi: i32, reason: &str) -> Result<()> {
-    if settings.sandbox == SandboxMode::Strict {
-        return Err(refusal(&format!(
-            "namespaces are not available ({reason}), and sandbox = \"strict\" requires them"
-        )));
-    }
-    if settings.network == Network::Loopback {
-        return Err(refusal(&format!("network = \"loopback\" needs namespaces ({reason})")));
-    }
-    if abi < SIGNAL_SCOPE_ABI {
-        return Err(refusal(&format!(
+    let problem = if settings.sandbox == SandboxMode::Strict {
+        format!("namespaces are not available ({reason}), and sandbox = \"strict\" requires them")
+    } else if settings.network == Network::Loopback {
+        format!("network = \"loopback\" needs namespaces ({reason})")
+    } else if abi < SIGNAL_SCOPE_ABI {
+        format!(
             "namespaces are not available ({reason}), and without them Landlock of version {SIGNAL_SCOPE_ABI} is \
              needed (this kernel has {abi}), or the processes of a command could not be ended for certain"
-        )));
-    }
-    if let Some((inner, outer)) = visibility.contradiction() {
-        return Err(refusal(&format!(
+        )
+    } else if let Some((inner, outer)) = visibility.contradiction() {
+        format!(
             "{} is read-only but inside {}, which commands may change, and without namespaces ({reason}) the one \
              cannot be protected when the other is writable; move it, or make both the same",
             inner.display(),
             outer.display()
-        )));
-    }
-    Ok(())
+        )
+    } else {
+        return Ok(());
+    };
+    Err(refusal(&problem))
 }
 
 /// The error for commands that cannot be confined; it names the two ways out.

@@ -65,15 +65,10 @@ pub(crate) trait InPhase<T> {
     fn during(self, phase: Phase) -> Result<T, Failure>;
 }
 
-impl<T> InPhase<T> for rustix::io::Result<T> {
+impl<T, E: Into<std::io::Error>> InPhase<T> for Result<T, E> {
     fn during(self, phase: Phase) -> Result<T, Failure> {
-        self.map_err(|errno| Failure { phase, errno: errno.raw_os_error() })
-    }
-}
-
-impl<T> InPhase<T> for std::io::Result<T> {
-    fn during(self, phase: Phase) -> Result<T, Failure> {
-        self.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)).during(phase)
+        // An error that is only a number of the system's is converted without allocating.
+        self.map_err(|error| Failure { phase, errno: error.into().raw_os_error().unwrap_or(libc::EIO) })
     }
 }
 

@@ -15,7 +15,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use super::syscalls;
-use crate::exec::settings::Network;
+use crate::exec::Network;
 use crate::exec::visibility::{Access, Grant};
 
 /// The newest ABI whose access rights are used here. A newer kernel is asked for these rights only, so that a new right
@@ -116,8 +116,8 @@ pub(super) fn enforce_signal_scope(ruleset: &OwnedFd) -> rustix::io::Result<()> 
 /// what commands may do with it.
 #[derive(Debug)]
 pub(super) struct Rule {
-    handle: OwnedFd,
-    allowed: BitFlags<AccessFs>,
+    pub(super) handle: OwnedFd,
+    pub(super) allowed: BitFlags<AccessFs>,
 }
 
 impl Rule {
@@ -132,11 +132,6 @@ impl Rule {
     pub(super) fn for_file(path: &str, allowed: BitFlags<AccessFs>) -> Option<Self> {
         let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         Some(Self { handle, allowed })
-    }
-
-    /// A rule about a directory that is open already.
-    pub(super) fn for_directory(handle: OwnedFd, allowed: BitFlags<AccessFs>) -> Self {
-        Self { handle, allowed }
     }
 }
 

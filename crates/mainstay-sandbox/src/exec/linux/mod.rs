@@ -5,9 +5,7 @@
 //! What runs between fork and exec does not allocate, lock or panic: those functions say so.
 
 mod cgroup;
-mod child;
 mod confinement;
-mod diagnostics;
 mod failure;
 mod landlock;
 mod limits;
@@ -19,7 +17,6 @@ mod sandbox;
 mod seccomp;
 mod syscalls;
 
-pub use child::{Child, Terminal};
-pub(super) use diagnostics::{OFF_REMEDY, findings};
-pub use process::StopHandle;
+pub use process::{Child, StopHandle, Terminal};
+pub(super) use protections::{OFF_REMEDY, findings};
 pub use sandbox::Sandbox;

@@ -1,8 +1,10 @@
-//! The protections in force, in words: callers read them in the result of a command, operators in `mainstay doctor`.
+//! The protections in force, in words: callers read them in the result of a command, operators in `mainstay doctor`,
+//! which also says what the kernel supports.
 
 use super::limits::memory_limit;
-use crate::exec::protections::{NONE, Protections, limits_of_each};
-use crate::exec::settings::{ExecSettings, Network};
+use super::syscalls;
+use crate::exec::protections::{NONE, limits_of_each};
+use crate::exec::{ExecSettings, Finding, Network, Protections};
 
 /// How much this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +116,32 @@ fn processes(settings: &ExecSettings, level: &Level, counting: &Counting) -> Str
         (None, None) if *level == Level::Off => "the number of processes is not limited: sandbox = \"off\"".into(),
         (None, None) => "the number of processes is not limited: the server runs as root, without a cgroup".into(),
     }
+}
+
+/// What to do instead of running commands without protection.
+pub(crate) const OFF_REMEDY: &str = "Set sandbox = \"on\" in [exec].";
+
+/// What this kernel supports, before anything is set up.
+pub(crate) fn findings() -> Vec<Finding> {
+    vec![
+        match syscalls::landlock_abi() {
+            Ok(version) => Finding::good("landlock", format!("version {version}")),
+            Err(_) => Finding::missing(
+                "landlock",
+                "not in this kernel, or disabled",
+                "Use Linux 5.13 or newer, with landlock in the kernel's lsm= list.",
+            ),
+        },
+        if syscalls::has_seccomp() {
+            Finding::good("seccomp", "system calls can be filtered")
+        } else {
+            Finding::missing(
+                "seccomp",
+                "the kernel does not support filters",
+                "Use a kernel with CONFIG_SECCOMP_FILTER.",
+            )
+        },
+    ]
 }
 
 #[cfg(test)]

@@ -11,19 +11,15 @@ use std::sync::Arc;
 use mainstay_core::{Error, Result};
 use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
 
-use super::child::{Child, Terminal};
 use super::confinement::Confinement;
 use super::failure::{Failure, Message, Phase};
 use super::limits::limits;
 use super::masks::ProtectedScan;
-use super::process::{Channel, Plan, ProcessTree, Spawner, TABLE_SIZE};
-use crate::exec::command::Command;
-use crate::exec::output::pipes::{Pipes, create_pipes};
+use super::process::{Channel, Child, Plan, ProcessTree, Spawner, TABLE_SIZE, Terminal};
+use crate::exec::command::Pipes;
 use crate::exec::private_dir::PrivateDir;
-use crate::exec::protections::Protections;
-use crate::exec::settings::{ExecSettings, SandboxMode};
 use crate::exec::visibility::Visibility;
-use crate::exec::{environment, program};
+use crate::exec::{Command, ExecSettings, Protections, SandboxMode, environment, program};
 use crate::identity::FileId;
 use crate::workspace::Workspace;
 
@@ -35,8 +31,7 @@ struct Inner {
     workspace: Workspace,
     settings: ExecSettings,
     namespaces: bool,
-    base: OnceCell<Base>,
-    scan: Arc<Mutex<ProtectedScan>>,
+    base: OnceCell<Arc<Base>>,
 }
 
 /// What is found out and set up when the first command is run.
@@ -44,6 +39,8 @@ struct Base {
     spawner: Spawner,
     confinement: Arc<Confinement>,
     visibility: Arc<Visibility>,
+    /// Finds the protected names, where there are namespaces to hide them in.
+    scan: Option<Arc<Mutex<ProtectedScan>>>,
 }
 
 /// How often a command is tried if protected names keep moving while it is being started.
@@ -61,8 +58,7 @@ impl Sandbox {
     }
 
     fn build(workspace: Workspace, settings: ExecSettings, namespaces: bool) -> Self {
-        let scan = Arc::new(Mutex::new(ProtectedScan::new(&settings)));
-        Self(Arc::new(Inner { workspace, settings, namespaces, base: OnceCell::new(), scan }))
+        Self(Arc::new(Inner { workspace, settings, namespaces, base: OnceCell::new() }))
     }
 
     /// The settings that all commands share.
@@ -75,20 +71,22 @@ impl Sandbox {
         self.base().await.map(|base| base.confinement.protections.clone())
     }
 
-    async fn base(&self) -> Result<&Base> {
-        self.0
-            .base
-            .get_or_try_init(|| async {
-                let inner = &self.0;
-                let visibility = Arc::new(Visibility::new(&inner.workspace, &inner.settings));
-                let spawner = Spawner::start(&inner.settings)?;
-                let confinement = spawner.probe(&inner.settings, visibility.clone(), inner.namespaces).await?;
-                if !confinement.hides_names() {
-                    tokio::task::spawn_blocking(PrivateDir::remove_leftovers).await.map_err(Error::internal)?;
-                }
-                Ok(Base { spawner, confinement: Arc::new(confinement), visibility })
-            })
-            .await
+    async fn base(&self) -> Result<&Arc<Base>> {
+        let Inner { workspace, settings, namespaces, base } = &*self.0;
+        let set_up = || async {
+            let visibility = Arc::new(Visibility::new(workspace, settings));
+            let (spawner, confinement) = Spawner::start(settings, visibility.clone(), *namespaces).await?;
+            let confinement = Arc::new(confinement);
+            let mut scan = None;
+            if confinement.namespaces.is_some() {
+                scan = Some(Arc::new(Mutex::new(ProtectedScan::new(workspace, &visibility, settings)?)));
+            } else {
+                check_closed_dirs(workspace, &visibility, settings)?;
+                tokio::task::spawn_blocking(PrivateDir::remove_leftovers).await.map_err(Error::internal)?;
+            }
+            Ok(Arc::new(Base { spawner, confinement, visibility, scan }))
+        };
+        base.get_or_try_init(set_up).await
     }
 
     /// Starts a command; when this returns it is running.
@@ -105,22 +103,23 @@ impl Sandbox {
         }
     }
 
-    async fn attempt(&self, base: &Base, command: &Command) -> Result<Result<Child, Failure>> {
+    async fn attempt(&self, base: &Arc<Base>, command: &Command) -> Result<Result<Child, Failure>> {
         let (channel, theirs) = Channel::pair().map_err(Error::internal)?;
-        let (pipes, streams) = create_pipes(command).map_err(Error::internal)?;
-        let (sandbox, confinement, visibility) = (self.clone(), base.confinement.clone(), base.visibility.clone());
-        let command = command.clone();
-        let namespace = confinement.hides_names();
+        let namespaces = base.confinement.namespaces.is_some();
+        let (Pipes { input, output, errors }, streams) = command.pipes().map_err(Error::internal)?;
+        let (sandbox, shared, command) = (self.clone(), base.clone(), command.clone());
         // The scan of another command may take long; the caller's timeout covers this wait.
-        let scan = if namespace { Some(self.0.scan.clone().lock_owned().await) } else { None };
-        let prepare = move || sandbox.plan(confinement, &visibility, &command, scan, theirs, streams);
+        let scan = match &base.scan {
+            Some(scan) => Some(scan.clone().lock_owned().await),
+            None => None,
+        };
+        let prepare = move || sandbox.plan(&shared, &command, scan, theirs, streams);
         let (plan, tmp) = tokio::task::spawn_blocking(prepare).await.map_err(Error::internal)??;
         let (pidfd, tmp) = match base.spawner.launch(plan, tmp).await? {
             Ok(started) => started,
             Err(failure) => return Ok(Err(failure)),
         };
-        let Pipes { input, output, errors } = pipes;
-        let processes = Some(ProcessTree::new(pidfd, namespace, tmp).map_err(Error::internal)?);
+        let processes = Some(ProcessTree::new(pidfd, namespaces, tmp).map_err(Error::internal)?);
         let channel = Arc::new(channel);
         wait_for_start(Child { input, output, errors, terminal: None, channel, processes, status: None })
             .await
@@ -130,24 +129,21 @@ impl Sandbox {
     /// Prepares everything that has to do with the file system.
     fn plan(
         &self,
-        confinement: Arc<Confinement>,
-        visibility: &Visibility,
+        base: &Base,
         command: &Command,
         scan: Option<OwnedMutexGuard<ProtectedScan>>,
         channel: OwnedFd,
         streams: Vec<OwnedFd>,
     ) -> Result<(Plan, Option<PrivateDir>)> {
         let Inner { workspace, settings, .. } = &*self.0;
+        let Base { confinement, visibility, .. } = base;
+        let namespaces = confinement.namespaces.is_some();
         let directory = command.directory(workspace)?;
         let path = directory.absolute();
         let search_path = visibility.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, settings)?;
-        check_closed_dirs(workspace, visibility, settings, &confinement)?;
-        let masks = match scan {
-            Some(mut scan) => scan.masks(workspace, visibility)?,
-            None => Vec::new(),
-        };
-        let tmp = if confinement.hides_names() { None } else { Some(PrivateDir::create().map_err(Error::internal)?) };
+        let masks = scan.map_or_else(|| Ok(Vec::new()), |mut scan| scan.masks())?;
+        let tmp = if namespaces { None } else { Some(PrivateDir::create().map_err(Error::internal)?) };
         let tmp_path = tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path);
         let defaults = environment::defaults(settings, visibility, tmp_path);
         let tmp_handle = tmp.as_ref().map(|tmp| File::open(tmp.path())).transpose().map_err(Error::internal)?;
@@ -162,9 +158,9 @@ impl Sandbox {
             channel,
             masks,
             ruleset: confinement.ruleset(tmp_handle.map(OwnedFd::from))?,
-            limits: limits(settings, confinement.hides_names()),
-            process_table: if confinement.is_confined() { Vec::new() } else { vec![0; TABLE_SIZE] },
-            confinement,
+            limits: limits(settings, namespaces),
+            process_table: if confinement.confined { Vec::new() } else { vec![0; TABLE_SIZE] },
+            confinement: confinement.clone(),
         };
         Ok((plan, tmp))
     }
@@ -213,17 +209,12 @@ fn refusal(command: &Command, failure: Failure) -> Error {
     }
 }
 
-/// Refuses commands if the server's own directories are visible to them and cannot be hidden.
-fn check_closed_dirs(
-    workspace: &Workspace,
-    visibility: &Visibility,
-    settings: &ExecSettings,
-    confinement: &Confinement,
-) -> Result<()> {
-    if settings.sandbox == SandboxMode::Off || confinement.hides_names() {
+/// Refuses commands if the server's own directories are visible to them: without namespaces they cannot be hidden.
+fn check_closed_dirs(workspace: &Workspace, visibility: &Visibility, settings: &ExecSettings) -> Result<()> {
+    if settings.sandbox == SandboxMode::Off {
         return Ok(());
     }
-    let mut closed = workspace.closed().iter();
+    let mut closed = workspace.closed.iter();
     match closed.find_map(|closed| Some((&closed.path, &visibility.around(&closed.path)?.path))) {
         Some((path, around)) => Err(Error::unavailable(format!(
             "The server's own directory {} is inside {}, which is visible to commands, and without namespaces it \
@@ -249,7 +240,8 @@ mod tests {
         let sandbox = Sandbox::new(workspace, ExecSettings::default());
         assert_eq!(sandbox.protections().await.unwrap().level, "namespaces");
         let command = Command { program: "true".into(), ..Command::default() };
-        let slow = sandbox.0.scan.clone().lock_owned().await;
+        let scan = sandbox.base().await.unwrap().scan.clone().unwrap();
+        let slow = scan.lock_owned().await;
         let late = sandbox.run(&command, None, Duration::from_millis(50), None).await.unwrap();
         assert!(late.timed_out, "{late:?}");
         drop(slow);

@@ -14,7 +14,7 @@ use seccompiler::{
     SeccompRule, sock_filter,
 };
 
-use crate::exec::settings::Network;
+use crate::exec::Network;
 
 /// The system call with this number, and the rules under which it is rejected: any of them suffices, none means always.
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
@@ -243,7 +243,6 @@ fn socket_rules(network: Network, namespaces: bool) -> Result<Vec<SeccompRule>, 
 }
 
 /// Rejects call numbers of the x32 interface, which begin at 2^30, before anything else is looked at.
-#[cfg(target_arch = "x86_64")]
 fn reject_x32(program: &mut BpfProgram) {
     const NUMBER_OFFSET: u32 = 0;
     const FIRST_X32: u32 = 0x4000_0000;
@@ -255,9 +254,6 @@ fn reject_x32(program: &mut BpfProgram) {
     ];
     program.splice(..0, instructions);
 }
-
-#[cfg(not(target_arch = "x86_64"))]
-fn reject_x32(_program: &mut BpfProgram) {}
 
 /// A program that returns the error for calls that match a rule, and allows everything else.
 fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
@@ -276,7 +272,9 @@ pub(super) fn build(network: Network, namespaces: bool) -> Result<[BpfProgram; 2
         rejected.extend(FORBIDDEN.iter().map(|call| (*call, Vec::new())));
         let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
         let mut absent = compile(absent, libc::ENOSYS)?;
-        reject_x32(&mut absent);
+        if cfg!(target_arch = "x86_64") {
+            reject_x32(&mut absent);
+        }
         Ok([compile(rejected, libc::EPERM)?, absent])
     };
     build().map_err(|error: BackendError| Error::internal(format!("the system call filter: {error}")))

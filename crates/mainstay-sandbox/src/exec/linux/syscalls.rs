@@ -56,12 +56,14 @@ pub(super) fn open_path(path: &CStr, more: OFlags) -> Result<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | more, Mode::empty())
 }
 
+/// Takes some errors for success.
+pub(super) fn tolerate(done: Result<()>, accepted: &[Errno]) -> Result<()> {
+    if done.is_err_and(|errno| accepted.contains(&errno)) { Ok(()) } else { done }
+}
+
 /// Creates a directory; one that exists is accepted.
 pub(super) fn make_dir(path: &CStr, mode: u32) -> Result<()> {
-    match rustix::fs::mkdir(path, Mode::from_raw_mode(mode)) {
-        Err(Errno::EXIST) => Ok(()),
-        other => other,
-    }
+    tolerate(rustix::fs::mkdir(path, Mode::from_raw_mode(mode)), &[Errno::EXIST])
 }
 
 /// Creates an empty file to mount something on; one that exists is accepted.

@@ -12,16 +12,10 @@ use mainstay_core::{Error, Kind, Result};
 use rustix::process::{Rlimit, fchdir, setrlimit, setsid};
 
 use super::child::Child;
-use super::diagnostics::{protections, refusal};
-use super::group::Running;
-use super::relay::relay;
-use crate::exec::command::Command;
-use crate::exec::output::pipes::{Pipes, create_pipes};
 use crate::exec::private_dir::PrivateDir;
-use crate::exec::protections::Protections;
-use crate::exec::settings::{ExecSettings, SandboxMode};
+use crate::exec::protections::{NONE, limits_of_each};
 use crate::exec::visibility::Visibility;
-use crate::exec::{environment, limits, program};
+use crate::exec::{Command, ExecSettings, Finding, Protections, SandboxMode, environment, limits, program};
 use crate::workspace::{Dir, Workspace};
 
 /// Starts commands. Cheap to clone.
@@ -64,18 +58,10 @@ impl Sandbox {
             let text = "Commands cannot have a terminal on this system; start it with pipes instead (terminal: false).";
             return Err(Error::new(Kind::Unsupported, text));
         }
-        let (Pipes { input, output, errors }, theirs) = create_pipes(command).map_err(Error::internal)?;
+        let (pipes, theirs) = command.pipes().map_err(Error::internal)?;
         let theirs = <[OwnedFd; 3]>::try_from(theirs).map_err(|_| Error::internal("a command without streams"))?;
         let (inner, wanted) = (self.0.clone(), command.clone());
-        let running = Running::begin(move || inner.spawn(&wanted, theirs)).await?;
-        let until_exit = |stream| relay(stream, running.subscribe());
-        Ok(Child {
-            input,
-            output: output.map(until_exit).transpose().map_err(Error::internal)?,
-            errors: errors.map(until_exit).transpose().map_err(Error::internal)?,
-            terminal: None,
-            running,
-        })
+        Child::start(pipes, move || inner.spawn(&wanted, theirs)).await
     }
 }
 
@@ -151,4 +137,38 @@ fn isolate(process: &mut process::Command, directory: Dir, settings: &ExecSettin
     };
     // SAFETY: these are system calls; nothing is allocated and no lock is taken.
     unsafe { process.pre_exec(enter) };
+}
+
+/// What to do instead of running commands without protection.
+pub(crate) const OFF_REMEDY: &str = "To have commands refused, set sandbox = \"on\" in [exec]; to have them \
+                                         confined, run the server on Linux.";
+
+/// There is nothing to ask the kernel for.
+pub(crate) fn findings() -> Vec<Finding> {
+    Vec::new()
+}
+
+/// The error for every command while the sandbox is not switched off.
+fn refusal() -> Error {
+    Error::unavailable(format!(
+        "Commands cannot be run: this system ({}) has no Landlock, seccomp or namespaces to confine them with; set \
+         exec.sandbox = \"off\" to run commands without protection.",
+        std::env::consts::OS
+    ))
+}
+
+/// What applies to a command that nothing confines.
+fn protections(settings: &ExecSettings) -> Protections {
+    Protections {
+        level: "off".into(),
+        filesystem: NONE.into(),
+        network: NONE.into(),
+        processes:
+            "those of the command's process group end with the call; one that leaves the group outlives it, and \
+                    all of them outlive a server that is killed"
+                .into(),
+        privileges: "those of the server".into(),
+        protected_names: NONE.into(),
+        limits: format!("{} (rlimits)", limits_of_each(settings)),
+    }
 }

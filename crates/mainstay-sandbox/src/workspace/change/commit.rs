@@ -13,12 +13,11 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::lock::DirLocks;
-use super::removal;
 use super::staged_file::{Content, StagedFile};
 use crate::identity::FileId;
 use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::{make_directory, rename_no_replace, sync_directory, temporary_name};
-use crate::workspace::journal::{Action, Journal, Record, UndoEntry};
+use crate::workspace::journal::{Action, BEGUN, Record, UndoEntry};
 use crate::workspace::{EntryKind, Metadata, Workspace, WriteTarget};
 
 /// What the caller expects to find at a target.
@@ -92,7 +91,8 @@ impl Workspace {
         }
         let display = prepared.first().map_or(String::new(), |step| step.source.display().to_owned());
         let directories = prepared.iter().flat_map(PreparedStep::directories);
-        let locks = DirLocks::take(directories, self.journal.as_deref().map(Journal::directory), &display)?;
+        let locks =
+            DirLocks::take(directories, self.journal.as_ref().map(|journal| journal.directory.as_path()), &display)?;
         check_distinct(&prepared)?;
         for step in &mut prepared {
             step.check()?;
@@ -105,7 +105,7 @@ impl Workspace {
             sync_all(&prepared)?;
         }
         for step in &prepared {
-            step.remove_backup();
+            step.settle(true);
         }
         if let Some(record) = record {
             record.close();
@@ -119,7 +119,7 @@ impl Workspace {
             step.undo = Some(step.undo_entry());
         }
         let entries: Vec<&UndoEntry> = prepared.iter().filter_map(|step| step.undo.as_ref()).collect();
-        let mut record = self.journal.as_deref().map(|journal| journal.begin(&entries)).transpose()?;
+        let mut record = self.journal.as_deref().map(|journal| journal.write(&entries, BEGUN)).transpose()?;
         let result = apply(prepared).and_then(|results| {
             sync_all(prepared)?;
             // From here on the change is complete, whatever happens.
@@ -130,7 +130,7 @@ impl Workspace {
             Ok(results) => Ok((results, record)),
             Err(error) => {
                 for step in prepared.iter().rev() {
-                    step.undo();
+                    step.settle(false);
                 }
                 if let Some(record) = record {
                     record.close();
@@ -263,7 +263,7 @@ impl PreparedStep {
                 return Err(errors::changing(target.display()));
             }
             if kind == EntryKind::Directory {
-                removal::check_tree(target)?;
+                target.check_tree()?;
             }
         }
         self.found = found;
@@ -370,11 +370,8 @@ impl PreparedStep {
     fn undo_entry(&self) -> UndoEntry {
         UndoEntry {
             action: self.action,
-            at: self.source.location(),
             name: self.source.name.clone(),
             to: self.to.as_ref().map(|to| (to.location(), to.name.clone())),
-            backup: temporary_name(".old"),
-            temporary: temporary_name(".new"),
             was: self.found.map(|metadata| metadata.identity),
             new: match self.action {
                 Action::Put => self.staged.as_ref().map(|staged| staged.identity),
@@ -383,18 +380,14 @@ impl PreparedStep {
             },
             tag: self.staged.as_ref().map(|staged| staged.etag.clone()),
             mode: self.found.map(|metadata| metadata.mode & 0o777),
+            ..UndoEntry::for_temporary(self.source.location())
         }
     }
 
-    fn undo(&self) {
+    /// Removes the old entry if the change was completed, and restores it otherwise.
+    fn settle(&self, completed: bool) {
         if let Some(undo) = &self.undo {
-            undo.undo(&self.source.directory, self.to.as_ref().map(|to| &to.directory));
-        }
-    }
-
-    fn remove_backup(&self) {
-        if let Some(undo) = &self.undo {
-            undo.remove_backup(&self.source.directory, self.to.as_ref().map(|to| &to.directory));
+            undo.settle(completed, &self.source.directory, self.to.as_ref().map(|to| &to.directory));
         }
     }
 }

@@ -3,10 +3,8 @@
 mod commit;
 mod lock;
 mod recovery;
-mod removal;
 mod staged_file;
-mod staging;
 
 pub use commit::{Expect, Step, StepResult};
+pub use recovery::Staging;
 pub use staged_file::Content;
-pub use staging::Staging;

@@ -1,5 +1,7 @@
-//! Undoes what a process that died had begun.
+//! What the journal is for besides a change itself: undoing what a process that died had begun, and a directory tree that
+//! is assembled under a temporary name in the workspace, and then moved to its place.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
@@ -9,9 +11,10 @@ use std::sync::Arc;
 use mainstay_core::Result;
 use rustix::fs::FlockOperation;
 
-use crate::workspace::journal::{BEGUN, COMPLETED, DirLocation, Journal, UndoEntry};
+use crate::workspace::errors::PathContext as _;
+use crate::workspace::journal::{BEGUN, COMPLETED, DirLocation, Journal, Record, UndoEntry};
 use crate::workspace::resolve::{self, Links};
-use crate::workspace::roots::Workspace;
+use crate::workspace::{Root, Workspace, WorkspacePath, WriteTarget};
 
 impl Workspace {
     /// Keeps changes of several files atomic across a crash: undoes now what an earlier process left half done.
@@ -21,11 +24,54 @@ impl Workspace {
         self.journal = Some(Arc::new(journal));
         Ok(self)
     }
+
+    /// A temporary name on the same file system as `target`, in its last directory that exists: moving one to the
+    /// other is a single rename.
+    pub fn staging(&self, target: &WriteTarget) -> Result<Staging> {
+        let undo = UndoEntry::for_temporary(target.location());
+        Ok(Staging {
+            workspace: self.clone(),
+            root: target.root.clone(),
+            names: target.names.iter().chain([&undo.backup]).cloned().collect(),
+            directory: target.directory.try_clone().for_path(target.display())?,
+            record: self.journal.as_deref().map(|journal| journal.write(&[&undo], COMPLETED)).transpose()?,
+            undo,
+        })
+    }
+}
+
+/// A temporary name. What has it when this is dropped is removed; if this process dies, the next one that opens the
+/// workspace removes it, because the journal has a record of it.
+pub struct Staging {
+    workspace: Workspace,
+    root: Arc<Root>,
+    /// The names that lead to it from the root.
+    names: Vec<OsString>,
+    directory: OwnedFd,
+    undo: UndoEntry,
+    record: Option<Record>,
+}
+
+impl Staging {
+    /// The path of the temporary name, or of something below it.
+    pub fn path(&self, inside: &Path) -> WorkspacePath {
+        let inside = inside.iter().map(OsString::from);
+        self.workspace.path(&self.root, self.names.iter().cloned().chain(inside).collect())
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        self.undo.settle(true, &self.directory, None);
+        if let Some(record) = self.record.take() {
+            record.close();
+        }
+    }
 }
 
 /// Records of another workspace are left to the server of that one.
 fn recover(journal: &Journal, workspace: &Workspace) {
-    let Ok(entries) = std::fs::read_dir(journal.directory()) else { return };
+    let Ok(entries) = std::fs::read_dir(&journal.directory) else { return };
     let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     // Undo first: it may restore something under a temporary name that a completed record then removes.
     for state in [BEGUN, COMPLETED] {
@@ -48,7 +94,7 @@ fn recover_one(workspace: &Workspace, path: &Path) -> std::io::Result<()> {
     file.read_to_end(&mut text)?;
     // An incomplete record: its writer died before it changed anything.
     let Ok(entries) = serde_json::from_slice::<Vec<UndoEntry>>(&text) else { return std::fs::remove_file(path) };
-    let guard = workspace.roots[0].guard();
+    let guard = &workspace.roots[0].guard;
     if !entries.iter().all(|entry| entry.is_valid(guard)) {
         tracing::warn!(record = %path.display(), "a journal record that no server has written is ignored");
         return std::fs::remove_file(path);
@@ -61,11 +107,7 @@ fn recover_one(workspace: &Workspace, path: &Path) -> std::io::Result<()> {
     for entry in entries.iter().rev() {
         let Some(directory) = open(workspace, &entry.at) else { continue };
         let to = entry.to.as_ref().and_then(|(to, _)| open(workspace, to));
-        if completed {
-            entry.remove_backup(&directory, to.as_ref());
-        } else {
-            entry.undo(&directory, to.as_ref());
-        }
+        entry.settle(completed, &directory, to.as_ref());
     }
     if !completed {
         tracing::info!(changes = entries.len(), "an interrupted change has been undone");

@@ -12,8 +12,8 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 
 use crate::identity::FileId;
 use crate::workspace::errors::PathContext as _;
-use crate::workspace::etag;
 use crate::workspace::fs_ops::{keep_owner, rename_no_replace, temporary_name};
+use crate::workspace::metadata::etag_from_hash;
 use crate::workspace::{Metadata, OpenFile};
 
 /// New content of a file.
@@ -81,12 +81,12 @@ impl StagedFile {
         if let Content::Bytes(bytes) | Content::Append { more: bytes, .. } = content {
             put(bytes)?;
         }
-        self.etag = etag::from_hash(&hasher.finalize());
+        self.etag = etag_from_hash(&hasher.finalize());
         Ok(())
     }
 
     pub(super) fn metadata(&self, display: &str) -> Result<Metadata> {
-        Ok(Metadata::from(&rustix::fs::fstat(&self.file).for_path(display)?))
+        Metadata::of(&self.file).for_path(display)
     }
 
     /// Gives the file a name; fails with EEXIST if something has it.
@@ -126,7 +126,7 @@ fn create_nameless(directory: &OwnedFd, display: &str) -> Result<(File, Option<(
         match rustix::fs::openat(directory, ".", flags, mode) {
             Ok(fd) => return Ok((File::from(fd), None)),
             Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
-            Err(errno) => return Err(crate::workspace::errors::from_errno(errno, display)),
+            Err(errno) => return Err(errno).for_path(display),
         }
     }
     let name = temporary_name(".new");

@@ -6,22 +6,21 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use mainstay_core::Result;
-
 use super::ProtectedScan;
+use crate::exec::ExecSettings;
 use crate::exec::linux::mounts::Mask;
-use crate::exec::settings::ExecSettings;
 use crate::exec::visibility::{Access, Grant, Origin, Visibility};
 use crate::settings::FilesSettings;
 use crate::workspace::Workspace;
 
-fn masks(scan: &mut ProtectedScan, workspace: &Workspace) -> Result<Vec<Mask>> {
-    scan.masks(workspace, &Visibility::new(workspace, &ExecSettings::default()))
+fn scan_of(workspace: &Workspace, settings: &ExecSettings) -> ProtectedScan {
+    let visibility = Visibility::new(workspace, &ExecSettings::default());
+    ProtectedScan::new(workspace, &visibility, settings).unwrap()
 }
 
 fn found(scan: &mut ProtectedScan, workspace: &Workspace) -> Vec<PathBuf> {
     let base = workspace.roots()[0].path().to_owned();
-    let masks = masks(scan, workspace).unwrap();
+    let masks = scan.masks().unwrap();
     let path = |mask: Mask| PathBuf::from(OsString::from_vec(mask.path.into_bytes()));
     masks.into_iter().map(|mask| path(mask).strip_prefix(&base).unwrap().to_owned()).collect()
 }
@@ -43,7 +42,7 @@ fn tree() -> (tempfile::TempDir, Workspace) {
 #[test]
 fn protected_names_are_found_at_every_depth_and_links_are_not_followed() {
     let (_directory, workspace) = tree();
-    let mut scan = ProtectedScan::new(&ExecSettings::default());
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
     assert_eq!(found(&mut scan, &workspace), [".env", "a/b/.git", "a/server.key"].map(PathBuf::from));
 }
 
@@ -52,7 +51,7 @@ fn the_servers_own_directory_is_hidden_whatever_it_is_called() {
     let (directory, workspace) = tree();
     let workspace = workspace.with_closed_dir(&directory.path().join("plain")).unwrap();
     std::fs::rename(directory.path().join("plain"), directory.path().join("renamed")).unwrap();
-    let found = found(&mut ProtectedScan::new(&ExecSettings::default()), &workspace);
+    let found = found(&mut scan_of(&workspace, &ExecSettings::default()), &workspace);
     assert!(found.contains(&PathBuf::from("renamed")), "{found:?}");
 }
 
@@ -67,7 +66,7 @@ fn the_servers_own_directory_is_hidden_among_programs_too() {
         let mut visibility = Visibility::new(&workspace, &ExecSettings::default());
         let grant = |origin| Grant { path: base.join("opt"), access: Access::Read, directory: true, origin };
         visibility.grants.extend(origin.map(grant));
-        let masks = ProtectedScan::new(&ExecSettings::default()).masks(&workspace, &visibility).unwrap();
+        let masks = ProtectedScan::new(&workspace, &visibility, &ExecSettings::default()).unwrap().masks().unwrap();
         masks.iter().filter(|mask| mask.path.to_bytes() == base.join("opt/own").as_os_str().as_bytes()).count()
     };
     assert_eq!((hides(Some(Origin::Machine)), hides(Some(Origin::Setting))), (1, 1));
@@ -77,7 +76,7 @@ fn the_servers_own_directory_is_hidden_among_programs_too() {
 #[test]
 fn a_second_scan_sees_what_has_changed() {
     let (directory, workspace) = tree();
-    let mut scan = ProtectedScan::new(&ExecSettings::default());
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
     found(&mut scan, &workspace);
     std::fs::rename(directory.path().join("a/server.key"), directory.path().join("plain/server.key")).unwrap();
     std::fs::remove_file(directory.path().join(".env")).unwrap();
@@ -107,7 +106,7 @@ fn what_cannot_be_looked_into_is_hidden_as_a_whole() {
     for (mode, what) in [(0o311, "not readable"), (0o600, "not searchable"), (0o644, "not searchable"), (0, "neither")]
     {
         set(&closed, mode);
-        let found = as_nobody(|| found(&mut ProtectedScan::new(&ExecSettings::default()), &workspace));
+        let found = as_nobody(|| found(&mut scan_of(&workspace, &ExecSettings::default()), &workspace));
         set(&closed, 0o755);
         assert_eq!(found, [".env", "a/b", "a/server.key"].map(PathBuf::from), "{what}: {mode:o}");
     }
@@ -130,7 +129,7 @@ fn what_a_setting_adds_is_looked_through_but_not_the_toolchains_in_it() {
         directory: true,
         origin: Origin::Machine,
     });
-    let masks = ProtectedScan::new(&settings).masks(&workspace, &visibility).unwrap();
+    let masks = ProtectedScan::new(&workspace, &visibility, &settings).unwrap().masks().unwrap();
     let paths: Vec<_> = masks.iter().map(|mask| Path::new(OsStr::from_bytes(mask.path.to_bytes()))).collect();
     let added: Vec<_> = paths.iter().filter_map(|path| path.strip_prefix(&base).ok()).collect();
     assert_eq!(added, [".env", "deep/.git"].map(Path::new));
@@ -141,9 +140,9 @@ fn what_a_setting_adds_is_looked_through_but_not_the_toolchains_in_it() {
 fn a_directory_that_is_moved_about_is_not_missed() {
     let (directory, workspace) = tree();
     let (here, there) = (directory.path().join("a"), directory.path().join("plain/a"));
-    let mut scan = ProtectedScan::new(&ExecSettings::default());
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
     let identities = |masks: Vec<Mask>| masks.into_iter().map(|mask| mask.identity).collect::<HashSet<_>>();
-    let all = identities(masks(&mut scan, &workspace).unwrap());
+    let all = identities(scan.masks().unwrap());
     let stop = std::sync::atomic::AtomicBool::new(false);
     let missed = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -153,7 +152,7 @@ fn a_directory_that_is_moved_about_is_not_missed() {
             }
         });
         // A scan that says that it cannot be done has missed nothing.
-        let scans = (0..200).filter_map(|_| masks(&mut scan, &workspace).ok());
+        let scans = (0..200).filter_map(|_| scan.masks().ok());
         let missed = scans.filter(|masks| !identities(masks.clone()).is_superset(&all)).count();
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         missed
@@ -165,7 +164,7 @@ fn a_directory_that_is_moved_about_is_not_missed() {
 fn what_has_left_the_workspace_is_gone() {
     let (directory, workspace) = tree();
     let elsewhere = tempfile::tempdir_in(directory.path().parent().unwrap()).unwrap();
-    let mut scan = ProtectedScan::new(&ExecSettings::default());
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
     found(&mut scan, &workspace);
     std::fs::rename(directory.path().join(".env"), elsewhere.path().join(".env")).unwrap();
     assert_eq!(found(&mut scan, &workspace), ["a/b/.git", "a/server.key"].map(PathBuf::from));
@@ -174,7 +173,7 @@ fn what_has_left_the_workspace_is_gone() {
 #[test]
 fn what_was_replaced_is_not_looked_for_in_a_workspace_that_never_rests() {
     let (directory, workspace) = tree();
-    let mut scan = ProtectedScan::new(&ExecSettings::default());
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
     found(&mut scan, &workspace);
     let stop = std::sync::atomic::AtomicBool::new(false);
     let found = std::thread::scope(|scope| {
@@ -186,7 +185,7 @@ fn what_was_replaced_is_not_looked_for_in_a_workspace_that_never_rests() {
         });
         std::fs::write(directory.path().join("new"), "s").unwrap();
         std::fs::rename(directory.path().join("new"), directory.path().join(".env")).unwrap();
-        let masks = masks(&mut scan, &workspace);
+        let masks = scan.masks();
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
         masks.map(|masks| masks.len())
     });
@@ -197,13 +196,13 @@ fn what_was_replaced_is_not_looked_for_in_a_workspace_that_never_rests() {
 fn what_the_operator_allows_is_not_hidden() {
     let (_directory, workspace) = tree();
     let settings = ExecSettings { allow_protected: vec![".git".into(), "*.key".into()], ..Default::default() };
-    assert_eq!(found(&mut ProtectedScan::new(&settings), &workspace), [PathBuf::from(".env")]);
+    assert_eq!(found(&mut scan_of(&workspace, &settings), &workspace), [PathBuf::from(".env")]);
 }
 
 #[test]
 fn more_names_than_can_be_hidden_are_refused_with_the_setting_to_change() {
     let (_directory, workspace) = tree();
     let settings = ExecSettings { hidden_names: 2, ..Default::default() };
-    let refused = masks(&mut ProtectedScan::new(&settings), &workspace).unwrap_err();
+    let refused = scan_of(&workspace, &settings).masks().unwrap_err();
     assert!(refused.public.contains("exec.hidden_names"), "{}", refused.public);
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
-use rustix::fs::{AtFlags, Mode};
+use rustix::fs::{AtFlags, FileType, Mode};
 use rustix::io::Errno;
 
 use crate::exec::linux::mounts::Mask;
@@ -65,7 +65,7 @@ impl Walk<'_> {
             Err(errno) => return Err(Error::internal(errno)),
         };
         if visit == Visit::Unreadable {
-            self.hide(path.to_owned(), read_metadata(handle)?.identity, true)?;
+            self.hide(path.to_owned(), FileId::of(handle).map_err(Error::internal)?, true)?;
         }
         Ok(())
     }
@@ -80,7 +80,7 @@ impl Walk<'_> {
         }
         let before = self.masks.len();
         for look in 0..ATTEMPTS {
-            let metadata = read_metadata(directory)?;
+            let metadata = Metadata::of(directory).map_err(Error::internal)?;
             let identity = metadata.identity;
             let known = match self.old.get(&identity).filter(|known| known.metadata == metadata && look == 0) {
                 Some(known) => known.clone(),
@@ -155,7 +155,7 @@ impl Walk<'_> {
             }
             let protected = self.protects(name);
             let kind = entry.file_type();
-            if !protected && kind != rustix::fs::FileType::Directory && kind != rustix::fs::FileType::Unknown {
+            if !protected && kind != FileType::Directory && kind != FileType::Unknown {
                 continue;
             }
             let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -163,11 +163,11 @@ impl Walk<'_> {
                 Err(Errno::NOENT) => continue,
                 Err(errno) => return Err(errno),
             };
-            let kind = rustix::fs::FileType::from_raw_mode(stat.st_mode);
-            let is_directory = kind == rustix::fs::FileType::Directory;
+            let kind = FileType::from_raw_mode(stat.st_mode);
+            let is_directory = kind == FileType::Directory;
             let closed =
-                is_directory && self.workspace.closed().iter().any(|closed| closed.identity == FileId::from(&stat));
-            if closed || (protected && kind != rustix::fs::FileType::Symlink) {
+                is_directory && self.workspace.closed.iter().any(|closed| closed.identity == FileId::from(&stat));
+            if closed || (protected && kind != FileType::Symlink) {
                 known.hits.push((name.to_owned(), FileId::from(&stat), is_directory));
             } else if is_directory {
                 known.subdirectories.push(name.to_owned());
@@ -178,8 +178,7 @@ impl Walk<'_> {
 
     /// All roots have the same guard; it applies to what a setting adds too.
     fn protects(&self, name: &OsStr) -> bool {
-        let guard = self.workspace.roots().first().map(|root| root.guard());
-        guard.is_some_and(|guard| guard.protects(name)) && !self.exempt.protects(name)
+        self.workspace.roots()[0].guard.protects(name) && !self.exempt.protects(name)
     }
 
     /// Adds a mask. Each is a mount, and a command with thousands of mounts takes long to start, so there is a limit.
@@ -200,10 +199,6 @@ impl Walk<'_> {
 /// The error for a workspace in which protected names move faster than they can be found.
 pub(super) fn changing_too_fast() -> Error {
     Error::unavailable("The workspace changes too fast to hide protected names from a command; try again later.")
-}
-
-fn read_metadata(handle: BorrowedFd<'_>) -> Result<Metadata> {
-    rustix::fs::fstat(handle).map(|stat| Metadata::from(&stat)).map_err(Error::internal)
 }
 
 /// A directory that has just changed may change again within the same tick of the file system's clock, which would not

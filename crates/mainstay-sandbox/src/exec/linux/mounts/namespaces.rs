@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Signal;
 
-use super::tree::{BelowTmp, FileTree};
+use super::tree::{FileTree, MountPoint};
 use crate::exec::linux::failure::{Failure, InPhase as _, Message, Phase};
 use crate::exec::linux::syscalls::{self, NOT_OPEN};
 
@@ -21,7 +21,7 @@ pub(crate) struct Namespaces {
     pub(crate) mounts: OwnedFd,
     pub(crate) network: OwnedFd,
     pub(crate) host_name: OwnedFd,
-    pub(super) below_tmp: Vec<BelowTmp>,
+    pub(super) below_tmp: Vec<MountPoint>,
 }
 
 /// What all commands share. Process and IPC namespaces are created for each command.

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, UnmountFlags};
 
 use super::namespaces::Namespaces;
-use super::tree::{BelowTmp, HIDDEN_DIRECTORY, HIDDEN_FILE, mount_tmpfs};
+use super::tree::{HIDDEN_DIRECTORY, HIDDEN_FILE, MountPoint, mount_tmpfs};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
 use crate::exec::linux::syscalls;
 use crate::identity::FileId;
@@ -42,7 +42,7 @@ pub(crate) fn set_up(
 }
 
 /// Mounts an empty `/tmp`, and on it again the parts of the tree that are beneath `/tmp`.
-fn mount_tmp(below: &[BelowTmp], options: &CStr) -> Result<()> {
+fn mount_tmp(below: &[MountPoint], options: &CStr) -> Result<()> {
     let mut mounts = [const { None::<OwnedFd> }; MAX_BELOW_TMP];
     for (mount, part) in mounts.iter_mut().zip(below) {
         *mount = Some(syscalls::copy_mount(&part.path)?);
@@ -51,15 +51,7 @@ fn mount_tmp(below: &[BelowTmp], options: &CStr) -> Result<()> {
     syscalls::make_dir(c"/tmp/home", 0o700)?;
     syscalls::make_dir(c"/tmp/.shm", 0o700)?;
     for (mount, part) in mounts.iter_mut().zip(below) {
-        for parent in &part.parents {
-            syscalls::make_dir(parent, 0o755)?;
-        }
-        if part.directory {
-            syscalls::make_dir(&part.path, 0o755)?;
-        } else {
-            syscalls::make_file(&part.path, 0o644)?;
-        }
-        syscalls::attach_mount(mount.take().ok_or(Errno::BADF)?, &part.path)?;
+        part.attach(mount.take())?;
     }
     Ok(())
 }

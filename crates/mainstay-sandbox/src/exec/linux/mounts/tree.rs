@@ -38,19 +38,17 @@ pub(super) const HIDDEN_DIRECTORY: &CStr = c"/.hidden/directory";
 /// A part of the machine that is mounted in the tree.
 struct Part {
     source: CString,
-    /// Where it goes, relative to the new root, and the directories above.
-    target: CString,
-    parents: Vec<CString>,
-    directory: bool,
+    /// Where it goes, relative to the new root.
+    target: MountPoint,
     attributes: u64,
     mount: Option<OwnedFd>,
 }
 
-/// A part beneath `/tmp`. Every command has a `/tmp` of its own, so the part is mounted again for each.
-pub(super) struct BelowTmp {
+/// Where something is mounted, and the directories above that may have to be made first.
+pub(super) struct MountPoint {
     pub(super) path: CString,
-    pub(super) parents: Vec<CString>,
-    pub(super) directory: bool,
+    parents: Vec<CString>,
+    directory: bool,
 }
 
 /// Everything that is needed to build the tree, prepared before the fork.
@@ -58,7 +56,8 @@ pub(crate) struct FileTree {
     parts: Vec<Part>,
     links: Vec<(CString, CString)>,
     secrets: Vec<CString>,
-    pub(super) below_tmp: Vec<BelowTmp>,
+    /// Parts beneath `/tmp`. Every command has a `/tmp` of its own, so they are mounted again for each.
+    pub(super) below_tmp: Vec<MountPoint>,
 }
 
 impl FileTree {
@@ -75,10 +74,8 @@ impl FileTree {
                 mounted.push(grant);
             }
         }
-        let below_tmp = mounted.iter().filter(|grant| grant.path.starts_with("/tmp")).map(|grant| {
-            let (path, parents) = (text(&grant.path)?, parents(&grant.path, "/tmp")?);
-            Some(BelowTmp { path, parents, directory: grant.directory })
-        });
+        let below_tmp = mounted.iter().filter(|grant| grant.path.starts_with("/tmp"));
+        let below_tmp = below_tmp.map(|grant| MountPoint::new(&grant.path, "/tmp", grant.directory));
         // Every command replaces /proc by its own before anything can look at it.
         let processes = Part::new(Path::new("/proc"), true, NO_SUID | NO_DEV | READ_ONLY);
         let devices = DEVICES.iter().map(|name| Part::new(&Path::new("/dev").join(name), false, NO_SUID));
@@ -121,9 +118,8 @@ impl FileTree {
 impl Part {
     /// A part that is mounted at the same path as on the machine.
     fn new(source: &Path, directory: bool, attributes: u64) -> Option<Self> {
-        let target = source.strip_prefix("/").ok()?;
-        let (source, parents, target) = (text(source)?, parents(target, "")?, text(target)?);
-        Some(Self { source, target, parents, directory, attributes, mount: None })
+        let target = MountPoint::new(source.strip_prefix("/").ok()?, "", directory)?;
+        Some(Self { source: text(source)?, target, attributes, mount: None })
     }
 
     fn for_grant(grant: &Grant) -> Option<Self> {
@@ -145,20 +141,31 @@ impl Part {
 
     /// Attaches them in the new tree.
     fn attach(&mut self) -> Result<()> {
-        for parent in &self.parents {
-            allow_inside(syscalls::make_dir(parent, 0o755))?;
-        }
-        let make = if self.directory { syscalls::make_dir } else { syscalls::make_file };
-        allow_inside(make(&self.target, if self.directory { 0o755 } else { 0o644 }))?;
-        syscalls::attach_mount(self.mount.take().ok_or(Errno::BADF)?, &self.target)
+        self.target.attach(self.mount.take())
     }
 }
 
-/// Inside a part that is mounted already the target exists and cannot be created: if it does not, attaching fails.
-fn allow_inside(made: Result<()>) -> Result<()> {
-    match made {
-        Err(Errno::ROFS | Errno::ACCESS | Errno::PERM) => Ok(()),
-        other => other,
+impl MountPoint {
+    /// Needs the directories above the path only as far as they are inside `top`.
+    fn new(path: &Path, top: &str, directory: bool) -> Option<Self> {
+        let inside = |parent: &&Path| parent.starts_with(top) && **parent != *Path::new(top);
+        let mut above: Vec<&Path> = path.ancestors().skip(1).filter(inside).collect();
+        // From the outermost.
+        above.reverse();
+        let parents = above.into_iter().map(text).collect::<Option<_>>()?;
+        Some(Self { path: text(path)?, parents, directory })
+    }
+
+    /// Attaches a mount here. Inside a part that is mounted already the path exists and cannot be created: if it does
+    /// not, attaching fails.
+    pub(super) fn attach(&self, mount: Option<OwnedFd>) -> Result<()> {
+        let inside = [Errno::ROFS, Errno::ACCESS, Errno::PERM];
+        for parent in &self.parents {
+            syscalls::tolerate(syscalls::make_dir(parent, 0o755), &inside)?;
+        }
+        let make = if self.directory { syscalls::make_dir } else { syscalls::make_file };
+        syscalls::tolerate(make(&self.path, if self.directory { 0o755 } else { 0o644 }), &inside)?;
+        syscalls::attach_mount(mount.ok_or(Errno::BADF)?, &self.path)
     }
 }
 
@@ -168,10 +175,7 @@ pub(super) fn mount_tmpfs(target: &CStr, flags: MountFlags, options: &CStr) -> R
 
 /// Makes a symbolic link, unless something has its name.
 fn make_link(target: &CStr, path: &CStr) -> Result<()> {
-    match rustix::fs::symlink(target, path) {
-        Err(Errno::EXIST) => Ok(()),
-        other => other,
-    }
+    syscalls::tolerate(rustix::fs::symlink(target, path), &[Errno::EXIST])
 }
 
 /// Makes the current directory the root, and detaches the old one.
@@ -188,16 +192,6 @@ fn text(path: &Path) -> Option<CString> {
 
 fn relative(path: &Path) -> Option<CString> {
     text(path.strip_prefix("/").ok()?)
-}
-
-/// The directories above a path, from the outermost, as far as they are inside `top`.
-fn parents(path: &Path, top: &str) -> Option<Vec<CString>> {
-    let above: Vec<&Path> = path.ancestors().skip(1).collect();
-    let inside = above
-        .iter()
-        .rev()
-        .filter(|parent| !parent.as_os_str().is_empty() && parent.starts_with(top) && **parent != Path::new(top));
-    inside.map(|parent| text(parent)).collect()
 }
 
 #[cfg(test)]
@@ -219,7 +213,7 @@ mod tests {
     }
 
     fn targets(tree: &FileTree) -> Vec<&str> {
-        let targets = tree.parts.iter().map(|part| part.target.to_str().unwrap());
+        let targets = tree.parts.iter().map(|part| part.target.path.to_str().unwrap());
         targets.filter(|target| !target.starts_with("dev/") && *target != "proc").collect()
     }
 
@@ -238,8 +232,8 @@ mod tests {
     #[test]
     fn parents_are_made_from_the_outermost() {
         let tree = tree(&[("/a/b/work", Access::Write), ("/tmp/a/b", Access::Write)]);
-        let part = tree.parts.iter().find(|part| part.target.as_c_str() == c"a/b/work").unwrap();
-        assert_eq!(part.parents, [CString::from(c"a"), CString::from(c"a/b")]);
+        let part = tree.parts.iter().find(|part| part.target.path.as_c_str() == c"a/b/work").unwrap();
+        assert_eq!(part.target.parents, [CString::from(c"a"), CString::from(c"a/b")]);
         assert_eq!(tree.below_tmp.len(), 1);
         assert_eq!(tree.below_tmp[0].parents, [CString::from(c"/tmp/a")]);
     }

@@ -29,12 +29,12 @@ pub(super) fn exec(launch: &Launch<'_>) -> Result<(), Failure> {
         rustix::process::setrlimit(*resource, limit).during(Phase::Limits)?;
     }
     rustix::thread::set_no_new_privs(true).during(Phase::Privileges)?;
-    if confinement.is_confined() {
+    if confinement.confined {
         drop_privileges(confinement.root).during(Phase::Privileges)?;
         confine_files(plan).during(Phase::Files)?;
     }
     syscalls::close_from(3).during(Phase::Streams)?;
-    if confinement.is_confined() {
+    if confinement.confined {
         seccomp::install(&confinement.filter).during(Phase::Calls)?;
     }
     syscalls::block_signals(false);

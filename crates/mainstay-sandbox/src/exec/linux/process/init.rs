@@ -18,8 +18,8 @@ use rustix::pty::OpenptFlags;
 use rustix::stdio;
 
 use super::plan::{Launch, Plan};
-use super::{exec, kill_tree, process_list};
-use crate::exec::command::TerminalSize;
+use super::{exec, kill_tree};
+use crate::exec::TerminalSize;
 use crate::exec::linux::failure::{Failure, InPhase as _, Message, Phase, Result};
 use crate::exec::linux::syscalls::{self, NOT_OPEN};
 use crate::exec::linux::{landlock, mounts};
@@ -71,7 +71,7 @@ fn contain(plan: &Plan) -> Result<Option<OwnedFd>, Failure> {
             landlock::enforce_signal_scope(scope).during(Phase::Init)?;
             Ok(None)
         }
-        None => process_list::open().during(Phase::Init).map(Some),
+        None => kill_tree::open_process_list().during(Phase::Init).map(Some),
     }
 }
 

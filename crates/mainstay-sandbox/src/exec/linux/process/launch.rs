@@ -1,59 +1,127 @@
-//! From a plan to a running command, in three processes.
+//! From a plan to a running command: one thread of the server, and three processes.
 //!
-//! The first enters the namespaces and starts the second in them; it shares the server's memory, as with `vfork`, so
-//! that nothing is copied. The second supervises the command: it is the first process of its process namespace, and
-//! when it ends the kernel ends all others there. The third becomes the command. Nothing here allocates.
+//! The kernel ends a supervisor when the thread that started it ends (`PR_SET_PDEATHSIG`), so the thread lives as long as
+//! the server. Where control groups of threads are available, it is in one with limits, which its children inherit.
+//!
+//! The first process enters the namespaces and starts the second in them; it shares the server's memory, as with
+//! `vfork`, so that nothing is copied. The second supervises the command: it is the first process of its process
+//! namespace, and when it ends the kernel ends all others there. The third becomes the command. What runs in these
+//! processes does not allocate.
 
 #![expect(unsafe_code, reason = "the processes start at function pointers")]
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::os::fd::{AsFd as _, FromRawFd as _, OwnedFd};
+use std::sync::{Arc, mpsc};
 
+use mainstay_core::{Error, Result};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use tokio::sync::oneshot;
 
+use super::child::abandon;
 use super::init;
 use super::plan::{Launch, Plan};
+use crate::exec::ExecSettings;
+use crate::exec::linux::cgroup::Cgroup;
+use crate::exec::linux::confinement::Confinement;
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase};
+use crate::exec::linux::limits::memory_limit;
 use crate::exec::linux::mounts::Namespaces;
 use crate::exec::linux::syscalls::{self, NOT_OPEN};
+use crate::exec::private_dir::PrivateDir;
+use crate::exec::visibility::Visibility;
 
-/// Stacks of the processes, until they have memory of their own.
-pub(super) struct Stacks {
-    enter: Vec<u8>,
-    init: Vec<u8>,
-    command: Vec<u8>,
+/// Stacks of the three processes, until they have memory of their own.
+type Stacks = [Vec<u8>; 3];
+
+/// Enough for processes that only make system calls.
+const STACK_SIZE: usize = 128 * 1024;
+
+/// The handle of a supervisor, and the temporary directory of its command.
+type Launched = Result<(OwnedFd, Option<PrivateDir>), Failure>;
+
+/// A command for the thread to start.
+struct Job {
+    plan: Plan,
+    tmp: Option<PrivateDir>,
+    reply: oneshot::Sender<Launched>,
 }
 
-impl Stacks {
-    pub(super) fn new() -> Self {
-        let stack = || vec![0; 128 * 1024];
-        Self { enter: stack(), init: stack(), command: stack() }
+/// The handle of the thread; it ends when this is dropped.
+pub(crate) struct Spawner {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Spawner {
+    /// Starts the thread, which finds out what this machine can enforce. It joins the control group first, so that every
+    /// command inherits the limits.
+    pub(crate) async fn start(
+        settings: &ExecSettings,
+        visibility: Arc<Visibility>,
+        namespaces: bool,
+    ) -> Result<(Self, Confinement)> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let (reply, answer) = oneshot::channel();
+        let settings = settings.clone();
+        let body = move || {
+            let cgroup = Cgroup::join(settings.processes, memory_limit(&settings));
+            let mut stacks = Stacks::default().map(|_| vec![0; STACK_SIZE]);
+            let found = Confinement::probe(&settings, &visibility, namespaces, &mut stacks[0], cgroup.as_ref());
+            let _ = reply.send(found);
+            for job in queue {
+                job.start(&mut stacks);
+            }
+        };
+        std::thread::Builder::new()
+            .name("mainstay-exec".into())
+            .spawn(body)
+            .map_err(|error| Error::internal(format!("no thread to start commands from: {error}")))?;
+        Ok((Self { jobs }, answer.await.map_err(|_| thread_ended())??))
     }
 
-    /// A stack for another process, while no command is being started.
-    pub(super) fn any(&mut self) -> &mut [u8] {
-        &mut self.enter
+    /// Starts a command. Everything slow has been done before, because other commands wait for this thread too.
+    pub(crate) async fn launch(&self, plan: Plan, tmp: Option<PrivateDir>) -> Result<Launched> {
+        let (reply, answer) = oneshot::channel();
+        self.jobs.send(Job { plan, tmp, reply }).map_err(|_| thread_ended())?;
+        answer.await.map_err(|_| thread_ended())
     }
+}
+
+impl Job {
+    fn start(mut self, stacks: &mut Stacks) {
+        // The caller may have given up before its turn.
+        if self.reply.is_closed() {
+            return;
+        }
+        let launched = launch(&mut self.plan, stacks).map(|pidfd| (pidfd, self.tmp));
+        if let Err(Ok((pidfd, tmp))) = self.reply.send(launched) {
+            abandon(pidfd, self.plan.confinement.namespaces.is_some(), tmp);
+        }
+    }
+}
+
+fn thread_ended() -> Error {
+    Error::internal("the thread that starts commands has ended")
 }
 
 /// Starts the supervisor, which then starts the command. Returns the supervisor's handle (pidfd).
-pub(super) fn launch(plan: &mut Plan, stacks: &mut Stacks) -> Result<OwnedFd, Failure> {
+fn launch(plan: &mut Plan, stacks: &mut Stacks) -> Result<OwnedFd, Failure> {
     let (arguments, environment) = (pointers(&plan.arguments), pointers(&plan.environment));
     let namespaces = plan.confinement.namespaces.is_some();
+    let [enter_stack, init_stack, command_stack] = stacks;
     let mut launch = Launch {
         plan,
         arguments: &arguments,
         environment: &environment,
-        command_stack: &mut stacks.command,
-        init_stack: &mut stacks.init,
+        command_stack,
+        init_stack,
         pidfd: NOT_OPEN,
         failure: None,
         terminal: None,
     };
     // A signal handler of the server must not run in a process that shares its memory.
     let mask = syscalls::block_signals(true);
-    let started =
-        if namespaces { through_namespaces(&mut launch, &mut stacks.enter) } else { start_init(&mut launch, 0) };
+    let started = if namespaces { through_namespaces(&mut launch, enter_stack) } else { start_init(&mut launch, 0) };
     syscalls::restore_signals(&mask);
     started?;
     // SAFETY: the kernel has just opened it, and nobody else knows it.

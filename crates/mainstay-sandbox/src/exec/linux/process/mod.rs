@@ -1,22 +1,18 @@
 //! Starting and ending the processes of a command.
 //!
-//! `spawner.rs` is the server's thread that starts them; `launch.rs` starts the supervisor, which `init.rs` runs, and
-//! `exec.rs` turns the supervisor's child into the command. `channel.rs` and `process_tree.rs` are the server's side.
-//! Without namespaces and Landlock, `kill_tree.rs` ends what is left, by the list of `process_list.rs`.
+//! `launch.rs` has the server's thread that starts them, and starts the supervisor, which `init.rs` runs; `exec.rs` turns
+//! the supervisor's child into the command. `child.rs` is the server's side. Without namespaces and Landlock,
+//! `kill_tree.rs` ends what is left, by the list of the machine's processes.
 
-mod channel;
+mod child;
 mod exec;
 mod init;
 mod kill_tree;
 mod launch;
 mod plan;
-mod process_list;
-mod process_tree;
-mod spawner;
 
-pub(super) use channel::{Channel, watched};
+pub(super) use child::{Channel, ProcessTree};
+pub use child::{Child, StopHandle, Terminal};
 pub(super) use kill_tree::TABLE_SIZE;
+pub(super) use launch::Spawner;
 pub(super) use plan::Plan;
-pub(super) use process_tree::ProcessTree;
-pub use process_tree::StopHandle;
-pub(super) use spawner::Spawner;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::process::Resource;
 
-use crate::exec::command::TerminalSize;
+use crate::exec::TerminalSize;
 use crate::exec::linux::confinement::Confinement;
 use crate::exec::linux::failure::Failure;
 use crate::exec::linux::mounts::Mask;

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 /// Keeps the first and the last bytes of a stream, in constant memory.
 #[derive(Debug)]
-pub struct HeadTail {
+pub(super) struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
@@ -13,12 +13,12 @@ pub struct HeadTail {
 
 impl HeadTail {
     /// Keeps at most `cap` bytes, half of them from each side.
-    pub fn new(cap: usize) -> Self {
+    pub(super) fn new(cap: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
     }
 
     /// Adds bytes: to the beginning until that is full, then to the end, where they displace older ones.
-    pub fn push(&mut self, bytes: &[u8]) {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = self.half - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -30,12 +30,12 @@ impl HeadTail {
     }
 
     /// How many bytes were left out between the beginning and the end.
-    pub fn omitted(&self) -> u64 {
+    fn omitted(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
     /// The kept bytes as text. A line in the middle says how much is missing; invalid UTF-8 becomes U+FFFD.
-    pub fn into_text(mut self) -> CapturedText {
+    pub(super) fn into_text(mut self) -> CapturedText {
         if self.omitted() == 0 {
             self.head.extend(self.tail);
             return CapturedText { text: String::from_utf8_lossy(&self.head).into_owned(), omitted: 0 };
@@ -50,7 +50,7 @@ impl HeadTail {
 }
 
 /// Output as text, and how many bytes of it are missing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CapturedText {
     pub text: String,
     pub omitted: u64,
@@ -75,13 +75,13 @@ fn complete_utf8_suffix(bytes: &[u8]) -> &[u8] {
 
 /// Decodes a stream of byte chunks into text chunks, without splitting a character between two of them.
 #[derive(Debug, Default)]
-pub struct Utf8Decoder {
+pub(super) struct Utf8Decoder {
     held: Vec<u8>,
 }
 
 impl Utf8Decoder {
     /// The text of a chunk, with what was held back of the one before.
-    pub fn push(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.held.extend_from_slice(bytes);
         let whole = complete_utf8_prefix(&self.held).len();
         let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
@@ -90,7 +90,7 @@ impl Utf8Decoder {
     }
 
     /// What was held back when the stream has ended.
-    pub fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         String::from_utf8_lossy(&self.held).into_owned()
     }
 }

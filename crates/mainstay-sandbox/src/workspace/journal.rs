@@ -1,22 +1,94 @@
-//! How to reverse one step of a change: enough to find everything again after a crash.
+//! The journal of changes: undoes after a crash what a change of several files had begun.
+//!
+//! A record says what a change is about to do, and is on disk before the first name changes; each of its entries knows
+//! how to reverse one step. A record that a later process finds belongs to one that died, unless it is locked: then its
+//! server is alive. Applying the records that a dead process left behind is up to `change/recovery.rs`.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, Mode, OFlags};
+use mainstay_core::{Error, Result, new_id};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
+use super::fs_ops::{READ_FILE, make_directory, remove_all, rename_no_replace, temporary_name};
+use super::metadata::etag_from_hash;
 use crate::guard::Guard;
 use crate::identity::FileId;
-use crate::workspace::etag;
-use crate::workspace::fs_ops::{READ_FILE, make_directory, rename_no_replace, temporary_name};
-use crate::workspace::remove_tree::remove_all;
+
+/// File extensions of records. A begun change is undone; of a completed one only the backups are removed.
+pub(super) const BEGUN: &str = "begun";
+pub(super) const COMPLETED: &str = "done";
+
+/// The directory with the records.
+#[derive(Debug)]
+pub(super) struct Journal {
+    /// Where the locks of directories are kept too.
+    pub(super) directory: PathBuf,
+}
+
+/// The record of one change in progress.
+pub(super) struct Record {
+    path: PathBuf,
+    /// Holds the lock for as long as this process lives.
+    _locked: File,
+}
+
+impl Journal {
+    /// Creates the directory if it is missing, accessible for the server's user alone.
+    pub(super) fn open(directory: &Path) -> Result<Self> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|error| {
+            Error::unavailable(format!("The journal {} cannot be created: {error}.", directory.display()))
+        })?;
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// Records a change. One that has [`BEGUN`] is undone if this process dies before [`Record::mark_completed`]; of a
+    /// [`COMPLETED`] one, such as a temporary name, only the backups are removed.
+    pub(super) fn write(&self, entries: &[&UndoEntry], state: &str) -> Result<Record> {
+        self.try_write(entries, state).map_err(|error| {
+            Error::unavailable("The journal of changes cannot be written; nothing was changed.").with_detail(error)
+        })
+    }
+
+    /// The record is locked before it has content, and on disk, with its name, when this returns.
+    fn try_write(&self, entries: &[&UndoEntry], state: &str) -> std::io::Result<Record> {
+        let path = self.directory.join(new_id()).with_extension(state);
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        file.write_all(&serde_json::to_vec(entries)?)?;
+        file.sync_all()?;
+        File::open(&self.directory)?.sync_all()?;
+        Ok(Record { path, _locked: file })
+    }
+}
+
+impl Record {
+    /// The change is complete: a later process removes its backups and undoes nothing.
+    pub(super) fn mark_completed(&mut self) -> Result<()> {
+        let completed = self.path.with_extension(COMPLETED);
+        std::fs::rename(&self.path, &completed).map_err(Error::internal)?;
+        self.path = completed;
+        if let Some(directory) = self.path.parent() {
+            File::open(directory).and_then(|directory| directory.sync_all()).map_err(Error::internal)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the record: nothing is left to do.
+    pub(super) fn close(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Action {
+pub(super) enum Action {
     Put,
     Remove,
     RemoveEmpty,
@@ -26,36 +98,36 @@ pub(crate) enum Action {
 
 /// A directory: the path of its root, and the names below it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct DirLocation {
-    pub(crate) root: PathBuf,
-    pub(crate) names: Vec<OsString>,
+pub(super) struct DirLocation {
+    pub(super) root: PathBuf,
+    pub(super) names: Vec<OsString>,
 }
 
 /// One step of a change, as the journal stores it. The field names are the record's format.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct UndoEntry {
+pub(super) struct UndoEntry {
     #[serde(rename = "act")]
-    pub(crate) action: Action,
-    pub(crate) at: DirLocation,
-    pub(crate) name: OsString,
-    pub(crate) to: Option<(DirLocation, OsString)>,
+    pub(super) action: Action,
+    pub(super) at: DirLocation,
+    pub(super) name: OsString,
+    pub(super) to: Option<(DirLocation, OsString)>,
     /// The name that the old entry has until the change is complete.
-    pub(crate) backup: OsString,
+    pub(super) backup: OsString,
     /// The name that new content has for a moment.
-    pub(crate) temporary: OsString,
+    pub(super) temporary: OsString,
     /// The old entry.
-    pub(crate) was: Option<FileId>,
+    pub(super) was: Option<FileId>,
     /// The new entry.
-    pub(crate) new: Option<FileId>,
+    pub(super) new: Option<FileId>,
     /// Etag of the new content.
-    pub(crate) tag: Option<String>,
+    pub(super) tag: Option<String>,
     /// Mode of the old entry.
-    pub(crate) mode: Option<u32>,
+    pub(super) mode: Option<u32>,
 }
 
 impl UndoEntry {
     /// For something that exists only under a temporary name and is to be removed.
-    pub(crate) fn for_temporary(at: DirLocation) -> Self {
+    pub(super) fn for_temporary(at: DirLocation) -> Self {
         let backup = temporary_name(".old");
         Self {
             action: Action::Remove,
@@ -71,9 +143,14 @@ impl UndoEntry {
         }
     }
 
+    /// Cleans up after a change: removes the old entry if the change was completed, and restores it otherwise.
+    pub(super) fn settle(&self, completed: bool, directory: &OwnedFd, to: Option<&OwnedFd>) {
+        if completed { self.remove_backup(directory, to) } else { self.undo(directory, to) }
+    }
+
     /// Restores what was there. Touches only what this change made, so it is safe to call twice, and to call for a step
     /// that never happened.
-    pub(crate) fn undo(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
+    fn undo(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
         let _ = rustix::fs::unlinkat(directory, &self.temporary, AtFlags::empty());
         match self.action {
             Action::Put => {
@@ -108,7 +185,7 @@ impl UndoEntry {
     }
 
     /// Removes the old entry, which was kept in case the change had to be undone.
-    pub(crate) fn remove_backup(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
+    fn remove_backup(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
         let directory = to.unwrap_or(directory);
         if identity(directory, &self.backup).is_some() {
             remove_all(directory, &self.backup);
@@ -124,16 +201,14 @@ impl UndoEntry {
         let flags = READ_FILE | OFlags::NOFOLLOW;
         let Ok(file) = rustix::fs::openat(directory, &self.name, flags, Mode::empty()) else { return };
         let mut hasher = blake3::Hasher::new();
-        if hasher.update_reader(std::fs::File::from(file)).is_ok()
-            && Some(etag::from_hash(&hasher.finalize())) == self.tag
-        {
+        if hasher.update_reader(File::from(file)).is_ok() && Some(etag_from_hash(&hasher.finalize())) == self.tag {
             report(rustix::fs::unlinkat(directory, &self.name, AtFlags::empty()));
         }
     }
 
     /// Whether the entry says only what one of our changes says. A later server acts on records, so a forged one must
     /// not make it touch anything else.
-    pub(crate) fn is_valid(&self, guard: &Guard) -> bool {
+    pub(super) fn is_valid(&self, guard: &Guard) -> bool {
         let plain = |name: &OsString| {
             let bytes = name.as_bytes();
             !bytes.is_empty() && bytes != b"." && bytes != b".." && !bytes.contains(&b'/') && !guard.protects(name)
@@ -162,8 +237,7 @@ fn restore(directory: &OwnedFd, backup: &OsStr, name: &OsStr) {
 }
 
 fn identity(directory: &OwnedFd, name: &OsStr) -> Option<FileId> {
-    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileId::from(&stat))
+    FileId::of_entry(directory, name).ok()
 }
 
 fn report(result: rustix::io::Result<()>) {
