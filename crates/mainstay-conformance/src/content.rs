@@ -1,6 +1,6 @@
 //! One fixture for each kind of content a reply can hold.
 
-use mainstay_core::{Block, Body, Context, Reply, Result, Spec, Tool};
+use mainstay_core::{Block, Body, Contents, Context, Reply, Result, Spec, Tool};
 
 use crate::{NoArgs, fixture};
 
@@ -93,10 +93,5 @@ impl Tool for ErrorHandling {
 }
 
 pub(crate) fn embedded(uri: &str, mime: &str, text: &str) -> Block {
-    Block::Resource {
-        uri: uri.to_owned(),
-        mime: Some(mime.to_owned()),
-        body: Body::Text(text.to_owned()),
-        annotations: None,
-    }
+    Block::Resource(Contents { uri: uri.to_owned(), mime: Some(mime.to_owned()), body: Body::Text(text.to_owned()) })
 }

@@ -3,20 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::Caller;
-use crate::clock::{Clock, SystemClock, new_id};
-use crate::dialect::DialectPolicy;
-use crate::error::{Error, Kind, Result};
-use crate::event::Event;
-use crate::question::{Answer, OpenQuestions, Question};
 use crate::schema::Validator;
-use crate::sink::{Level, NoSink, Note, Sink};
+use crate::{
+    Answer, Caller, Clock, DialectPolicy, Error, Event, Kind, Level, NoSink, Note, OpenQuestions, Question, Result,
+    Sink, SystemClock, new_id,
+};
 
 /// Answers that came with the call, to questions that an earlier attempt asked.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Answers {
     pub given: BTreeMap<String, Answer>,
     /// The state the tool saved when it asked.
@@ -120,9 +118,9 @@ impl Context {
     /// The tool may be run again from its start once they are answered, so it has to ask before it changes anything.
     pub async fn ask_all(&self, questions: Vec<(String, Question)>, state: Value) -> Result<Vec<Answer>> {
         let open: Vec<_> = questions.iter().filter(|(key, _)| !self.answers.given.contains_key(key)).cloned().collect();
-        let mut fresh =
-            if open.is_empty() { Vec::new() } else { self.sink.ask(OpenQuestions { questions: open, state }).await? }
-                .into_iter();
+        let fresh =
+            if open.is_empty() { Vec::new() } else { self.sink.ask(OpenQuestions { questions: open, state }).await? };
+        let mut fresh = fresh.into_iter();
         questions
             .into_iter()
             .map(|(key, _)| match self.answers.given.get(&key) {

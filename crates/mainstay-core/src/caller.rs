@@ -6,34 +6,23 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// What a caller may do. A tool's effect says which one it needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    Read,
-    Write,
-    Execute,
-    Delete,
-    /// Deciding on other callers' consent requests.
-    Consent,
-    /// Everything.
-    Admin,
+words! {
+    /// What a caller may do. A tool's effect says which one it needs.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Scope {
+        Read = "read",
+        Write = "write",
+        Execute = "execute",
+        Delete = "delete",
+        /// Deciding on other callers' consent requests.
+        Consent = "consent",
+        /// Everything.
+        Admin = "admin",
+    }
 }
 
 impl Scope {
-    pub const ALL: [Self; 6] = [Self::Read, Self::Write, Self::Execute, Self::Delete, Self::Consent, Self::Admin];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Execute => "execute",
-            Self::Delete => "delete",
-            Self::Consent => "consent",
-            Self::Admin => "admin",
-        }
-    }
-
     fn bit(self) -> u8 {
         1 << (self as u8)
     }
@@ -74,13 +63,8 @@ impl FromIterator<Scope> for Scopes {
 
 impl fmt::Display for Scopes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (i, scope) in self.iter().enumerate() {
-            if i > 0 {
-                f.write_str(" ")?;
-            }
-            f.write_str(scope.as_str())?;
-        }
-        Ok(())
+        let words: Vec<&str> = self.iter().map(Scope::as_str).collect();
+        f.write_str(&words.join(" "))
     }
 }
 

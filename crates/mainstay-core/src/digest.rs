@@ -4,8 +4,6 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::hex;
-
 /// SHA-256 of the canonical form, in hex. Equal values have equal digests, whatever the order of their keys.
 pub fn canonical_digest(value: &Value) -> String {
     let mut hasher = Sha256::new();
@@ -47,6 +45,17 @@ fn feed_text(kind: &[u8], text: &str, hasher: &mut Sha256) {
     hasher.update(text.as_bytes());
 }
 
+/// Bytes as text: in lower case, two digits each.
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(DIGITS[usize::from(byte >> 4)] as char);
+        text.push(DIGITS[usize::from(byte & 15)] as char);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -69,5 +78,10 @@ mod tests {
         ];
         let digests: std::collections::HashSet<_> = different.iter().map(canonical_digest).collect();
         assert_eq!(digests.len(), different.len());
+    }
+
+    #[test]
+    fn every_byte_has_two_digits() {
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
     }
 }

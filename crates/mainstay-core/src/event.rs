@@ -29,21 +29,13 @@ pub enum Event {
     },
 }
 
-/// What happened to a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    Created,
-    Modified,
-    Deleted,
-}
-
-impl Change {
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Modified => "modified",
-            Self::Deleted => "deleted",
-        }
+words! {
+    /// What happened to a resource.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Change {
+        Created = "created",
+        Modified = "modified",
+        Deleted = "deleted",
     }
 }
 

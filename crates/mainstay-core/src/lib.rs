@@ -3,6 +3,9 @@
 //! Nothing here does I/O or knows a wire format: a tool, a call and a reply are the same on every transport and in every
 //! dialect. All other crates depend on this one, and it depends on none of them.
 
+#[macro_use]
+mod words;
+
 mod call;
 mod caller;
 mod clock;
@@ -11,7 +14,6 @@ mod dialect;
 mod digest;
 mod error;
 mod event;
-mod hex;
 mod principal_limit;
 mod question;
 mod redact;
@@ -24,20 +26,19 @@ pub use call::{Answers, Call, Context};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
 pub use content::{
-    Annotations, Audience, Block, Body, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply,
-    Reply, ResourceInfo, ResourceLink, ResourceProvider, ResourceTemplate, Role,
+    Block, Body, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Reply, ResourceInfo,
+    ResourceProvider, ResourceTemplate, Role,
 };
 pub use dialect::{DialectPolicy, Quota};
-pub use digest::canonical_digest;
+pub use digest::{canonical_digest, hex};
 pub use error::{CacheFailure, Error, Kind, Problem, Reason, Result};
 pub use event::{Called, Change, Event};
-pub use hex::hex;
 pub use principal_limit::{LimitReached, PrincipalLimit, PrincipalPermit};
 pub use question::{Answer, AnswerAction, OpenQuestions, Question};
 pub use redact::{escape_invisible, redacted_brief, redacted_full};
 pub use registry::{Family, Page, Registry};
 pub use sink::{Level, NoSink, Note, Sink};
-pub use tool::{AnyTool, Effect, Name, Output, Pace, Spec, Spelling, Tool, ToolInfo, WithText, erase};
+pub use tool::{AnyTool, Effect, Output, Pace, Spec, Spelling, Tool, ToolInfo, WithText, erase};
 
 pub use futures::future::BoxFuture;
 pub use tokio_util::sync::CancellationToken;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::caller::Principal;
+use crate::Principal;
 
 /// Counts permits, in all and for each principal, so that one principal cannot use up what all of them share.
 #[derive(Clone)]

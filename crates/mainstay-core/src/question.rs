@@ -1,5 +1,6 @@
 //! Questions a running call puts to the person or to the client, and their answers.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// One question. Each transport encodes it in its own way, or cannot ask at all.
@@ -16,14 +17,15 @@ pub enum Question {
 }
 
 /// What the person did with a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AnswerAction {
     Accept,
     Decline,
     Cancel,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+/// Serializable, because answers of earlier rounds travel with the client in a signed state.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     pub action: AnswerAction,
     /// For a form the values; for a sample and for roots the client's whole result; for a page nothing.

@@ -42,13 +42,11 @@ pub fn redacted_full(args: &Value) -> Result<String> {
     if shown.len() <= FULL {
         return Ok(shown);
     }
-    Err(Error::new(
-        Kind::TooLarge,
-        format!(
-            "This call needs approval, and its arguments are {} bytes long; at most {FULL} bytes are shown for approval. Make several smaller calls instead.",
-            shown.len()
-        ),
-    ))
+    let line = format!(
+        "This call needs approval, and its arguments are {} bytes long; at most {FULL} bytes are shown for approval. Make several smaller calls instead.",
+        shown.len()
+    );
+    Err(Error::new(Kind::TooLarge, line))
 }
 
 /// Writes control characters, zero-width characters and those that change the direction of text as `\u{…}`: shown as

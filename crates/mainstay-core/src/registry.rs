@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::caller::Caller;
-use crate::content::{Prompt, PromptInfo, ResourceInfo, ResourceProvider, ResourceTemplate};
-use crate::error::{Error, Result};
-use crate::tool::{AnyTool, Tool, ToolInfo, erase};
+use crate::{
+    AnyTool, Caller, Error, Prompt, PromptInfo, ResourceInfo, ResourceProvider, ResourceTemplate, Result, Tool,
+    ToolInfo, erase, hex,
+};
 
 /// Everything one family has. Its list is the one place where a tool is added.
 #[derive(Default)]
@@ -95,17 +95,12 @@ impl Registry {
     fn add_tool(&mut self, tool: &Arc<dyn AnyTool>) -> Result<()> {
         let info = tool.info();
         check_name(&info.listed)?;
-        let mut names = vec![info.listed.clone(), format!("{}/{}", info.name.family, info.name.verb)];
-        names.extend(info.spellings.iter().map(|(_, name)| name.clone()));
-        names.sort();
-        names.dedup();
+        let mut names = BTreeSet::from([info.listed.clone(), format!("{}/{}", info.family, info.verb)]);
+        names.extend(info.spellings.iter().map(|spelling| spelling.name.to_owned()));
         for name in names {
             if let Some(other) = self.spelled.insert(name.clone(), tool.clone()) {
-                return Err(Error::internal(format!(
-                    "two tools are called {name:?}: {:?} and {:?}",
-                    other.info().name,
-                    info.name
-                )));
+                let (one, two) = (&other.info().listed, &info.listed);
+                return Err(Error::internal(format!("two tools are called {name:?}: {one} and {two}")));
             }
         }
         self.tools.insert(info.listed.clone(), tool.clone());
@@ -219,16 +214,9 @@ fn page<T>(sorted: impl Iterator<Item = (String, T)>, cursor: Option<&str>, limi
         items.push(item);
         last = Some(key);
     }
-    let next = if rest.next().is_some() { last.as_deref().map(encode_cursor) } else { None };
+    // In hex: a cursor is opaque to clients, and keys are URIs of any characters.
+    let next = last.filter(|_| rest.next().is_some()).map(|key| format!("k{}", hex(key.as_bytes())));
     Ok(Page { items, next })
-}
-
-fn encode_cursor(key: &str) -> String {
-    use std::fmt::Write as _;
-    key.bytes().fold(String::from("k"), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
 }
 
 fn decode_cursor(cursor: &str) -> Result<String> {
@@ -335,7 +323,7 @@ mod tests {
     fn every_spelling_finds_the_tool() {
         let registry = all();
         for name in ["test_beta", "test/beta", "o.beta"] {
-            assert_eq!(registry.tool(name).unwrap().info().name.verb, "beta", "{name}");
+            assert_eq!(registry.tool(name).unwrap().info().verb, "beta", "{name}");
         }
         assert!(registry.tool("beta").is_none());
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use crate::error::{Error, Problem, Reason, Result};
+use crate::{Error, Problem, Reason, Result};
 
 /// The schema of a type as an object, with every definition inside it.
 pub fn of<T: JsonSchema>() -> Map<String, Value> {

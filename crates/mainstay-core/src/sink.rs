@@ -3,8 +3,7 @@
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::error::{Error, Kind, Result};
-use crate::question::{Answer, OpenQuestions};
+use crate::{Answer, Error, Kind, OpenQuestions, Result};
 
 /// Severity of a log message, as in syslog (RFC 5424) and in the standard protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

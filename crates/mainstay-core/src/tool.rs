@@ -8,22 +8,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::call::Context;
-use crate::caller::Scope;
-use crate::content::Reply;
-use crate::error::{Error, Result};
 use crate::schema::{self, Validator};
+use crate::{Context, Error, Reply, Result, Scope};
 
-/// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Effect {
-    Reads,
-    Writes,
-    Executes,
-    Destroys,
+words! {
+    /// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde::Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Effect {
+        Reads = "reads",
+        Writes = "writes",
+        Executes = "executes",
+        Destroys = "destroys",
+    }
 }
 
 impl Effect {
@@ -39,15 +36,6 @@ impl Effect {
     /// Whether the call has to be on record before anybody is told that it happened.
     pub const fn changes(self) -> bool {
         !matches!(self, Self::Reads)
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Executes => "executes",
-            Self::Destroys => "destroys",
-        }
     }
 }
 
@@ -122,6 +110,16 @@ impl Spec {
             spellings: &[],
         }
     }
+
+    /// The name this tool has in a dialect, if it has one there.
+    pub fn spelling(&self, dialect: &str) -> Option<&'static str> {
+        self.spellings.iter().find(|spelling| spelling.dialect == dialect).map(|spelling| spelling.name)
+    }
+
+    /// The name a contract gives the tool. The spelling of the standard endpoint does not count: it is no contract's.
+    pub fn contract_name(&self) -> Option<&'static str> {
+        self.spellings.iter().find(|spelling| spelling.dialect != STANDARD).map(|spelling| spelling.name)
+    }
 }
 
 /// What a tool is made of. One file per tool; its family's list names it once.
@@ -180,69 +178,35 @@ impl<T: Serialize + JsonSchema + Send> Output for WithText<T> {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Name {
-    pub family: String,
-    pub verb: String,
-}
-
-/// What the registry knows of a tool, whether it is ours or an upstream server's.
+/// What the registry knows of a tool: its declaration, and what follows from it and from its types.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "what Spec says")]
 pub struct ToolInfo {
-    pub name: Name,
+    spec: Spec,
     /// The name on the standard endpoint.
     pub listed: String,
-    pub title: String,
-    pub description: String,
-    pub effect: Effect,
-    pub idempotent: bool,
-    pub open_world: bool,
-    pub pace: Pace,
-    pub dry_run: bool,
-    pub weigh: Option<fn(&Value) -> Effect>,
-    pub scope: Option<Scope>,
-    pub unlisted: bool,
-    pub version: String,
-    pub tags: Vec<String>,
-    pub spellings: Vec<(String, String)>,
     pub input_schema: Arc<Map<String, Value>>,
     pub output_schema: Option<Arc<Map<String, Value>>>,
+}
+
+/// The fields of the declaration are those of the tool.
+impl std::ops::Deref for ToolInfo {
+    type Target = Spec;
+
+    fn deref(&self) -> &Spec {
+        &self.spec
+    }
 }
 
 impl ToolInfo {
     fn of<T: Tool>() -> Self {
         let spec = T::SPEC;
-        let spelled = |dialect: &str| spec.spellings.iter().find(|s| s.dialect == dialect).map(|s| s.name.to_owned());
+        let usual = || format!("{}_{}", spec.family, spec.verb);
         Self {
-            listed: spelled(STANDARD).unwrap_or_else(|| format!("{}_{}", spec.family, spec.verb)),
-            name: Name { family: spec.family.into(), verb: spec.verb.into() },
-            title: spec.title.into(),
-            description: spec.description.into(),
-            effect: spec.effect,
-            idempotent: spec.idempotent,
-            open_world: spec.open_world,
-            pace: spec.pace,
-            dry_run: spec.dry_run,
-            weigh: spec.weigh,
-            scope: spec.scope,
-            unlisted: spec.unlisted,
-            version: spec.version.into(),
-            tags: spec.tags.iter().map(|tag| (*tag).to_owned()).collect(),
-            spellings: spec.spellings.iter().map(|s| (s.dialect.to_owned(), s.name.to_owned())).collect(),
+            spec,
+            listed: spec.spelling(STANDARD).map_or_else(usual, str::to_owned),
             input_schema: Arc::new(schema::of_args::<T::Args>()),
             output_schema: T::Output::schema().map(Arc::new),
         }
-    }
-
-    /// The name this tool has in a dialect, if it has one there.
-    pub fn spelling(&self, dialect: &str) -> Option<&str> {
-        self.spellings.iter().find(|(other, _)| other == dialect).map(|(_, name)| name.as_str())
-    }
-
-    /// The name a contract gives the tool. The spelling of the standard endpoint does not count: it is no contract's.
-    pub fn contract_name(&self) -> Option<&str> {
-        self.spellings.iter().find(|(dialect, _)| dialect != STANDARD).map(|(_, name)| name.as_str())
     }
 
     /// The name that people are shown: the one in its contract, or else the listed one.

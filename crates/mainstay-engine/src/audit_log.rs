@@ -17,10 +17,10 @@ impl Engine {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let (mut rows, mut ended, mut before) = (Vec::new(), HashSet::new(), None);
         // Rows of read calls are written in the background; this includes those of calls that just ended.
-        self.store().audit().flush().await?;
+        self.0.store.audit().flush().await?;
         while rows.len() < wanted {
             let query = AuditQuery { session: session.clone(), principal: principal.clone(), before, limit };
-            let page = self.store().audit().query(query).await?;
+            let page = self.0.store.audit().query(query).await?;
             let Some(oldest) = page.last().map(|row| row.seq) else { break };
             before = Some(oldest);
             rows.extend(page.into_iter().filter(|row| is_latest(row, &mut ended)));

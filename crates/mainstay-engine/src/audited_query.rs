@@ -3,48 +3,27 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{Call, Caller, DialectPolicy, Error, Result, Scope, new_id};
+use mainstay_core::{Call, Caller, Error, Result, Scope};
 use serde_json::Value;
 
 use crate::Engine;
-use crate::policy::record::{AuditSubject, Record, Requester};
-use crate::policy::scope;
+use crate::policy;
+use crate::policy::record::{AuditSubject, Record};
 use crate::target::{ResolvedTarget, ToolTarget};
 
-/// A request that is no call of a tool, resource or prompt.
-pub struct AuditedQuery {
-    /// The name it is recorded under: an operation, and after a space what it was about.
-    pub operation: String,
-    pub caller: Arc<Caller>,
-    pub request_id: Arc<str>,
-    pub session: Option<Arc<str>>,
-    pub policy: DialectPolicy,
-    /// The scope the caller has to have.
-    pub scope: Option<Scope>,
-}
-
-impl AuditedQuery {
-    pub fn new(operation: impl Into<String>, caller: Arc<Caller>) -> Self {
-        Self {
-            operation: operation.into(),
-            caller,
-            request_id: new_id().into(),
-            session: None,
-            policy: DialectPolicy::default(),
-            scope: None,
-        }
-    }
-}
-
 impl Engine {
-    /// Does `work` if the policies allow the query, and records it, however it ends.
-    pub async fn audited_query<T>(&self, query: AuditedQuery, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let AuditedQuery { operation, caller, request_id, session, policy, scope } = query;
-        // What follows the first word comes from the caller and must not become a time series.
-        let metric = operation.split(' ').next().unwrap_or_default();
-        let requester = Requester { caller: &caller, request_id: &request_id, session: session.as_deref() };
-        let record = Record::open(self, &requester, AuditSubject::query(&operation, metric), String::new());
-        let result = match self.admit(&caller, &operation, policy, [scope]) {
+    /// Does `work` if the policies allow the query, and records it, however it ends. `operation` is the name it is
+    /// recorded under: a method or a path, and after a space what it was about. `call` says who asks, and in which
+    /// dialect; `scope` is what they have to be allowed.
+    pub async fn audited_query<T>(
+        &self,
+        operation: &str,
+        call: &Call,
+        scope: Option<Scope>,
+        work: impl Future<Output = Result<T>>,
+    ) -> Result<T> {
+        let record = Record::open(self, call, AuditSubject::query(operation), String::new());
+        let result = match self.admit(&call.caller, operation, call.policy, [scope]) {
             Ok(()) => work.await,
             Err(refusal) => Err(refusal),
         };
@@ -54,15 +33,15 @@ impl Engine {
     /// The value of a tool that only reads, as part of a query: the query is what is counted and recorded, and nobody is
     /// notified that a tool was called. `None` if there is no such tool.
     pub async fn read_tool(&self, caller: &Arc<Caller>, tool: &str, args: Value) -> Result<Option<Value>> {
-        let Ok(target) = ToolTarget::resolve(&self.registry(), tool, &args) else { return Ok(None) };
+        let Ok(target) = ToolTarget::resolve(self.registry(), tool, &args) else { return Ok(None) };
         // Without the pipeline there is no consent, no idempotency and no audit entry of its own.
         if target.effect().changes() {
             return Err(Error::internal(format!("{tool} changes something: it has to be called")));
         }
-        scope::authorize(caller, target.scopes())?;
+        policy::authorize(caller, target.scopes())?;
         target.check(&args)?;
         let mut call = Call::new(caller.clone());
         let (context, deadline) = (self.context(&mut call), self.deadline(&call, target.pace()));
-        self.run(&target, args, &context, deadline).await.result().map(|reply| reply.structured)
+        self.run(&target, args, &context, deadline).await.flatten().map(|reply| reply.structured)
     }
 }

@@ -27,12 +27,7 @@ impl Events {
 
     pub fn publish(&self, event: Event) {
         self.feed.record(&event);
-        let channel = match event {
-            Event::Called { .. } => &self.calls,
-            Event::ToolsChanged | Event::PromptsChanged | Event::ResourcesChanged | Event::ResourceUpdated { .. } => {
-                &self.changes
-            }
-        };
+        let channel = if matches!(event, Event::Called { .. }) { &self.calls } else { &self.changes };
         // Fails if there is no receiver, which is not an error.
         let _ = channel.send(event);
     }

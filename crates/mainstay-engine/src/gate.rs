@@ -75,10 +75,7 @@ impl Gate {
             Ok(permit) => permit,
             Err(_) => lane.0.wait(cancel).await?,
         };
-        let server_permit = match self.server.clone().try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => acquire(&self.server, cancel).await?,
-        };
+        let server_permit = acquire(&self.server, cancel).await?;
         // The server may have begun to stop while this call waited.
         if self.closing.load(Ordering::Acquire) {
             return Err(stopping());
@@ -107,11 +104,9 @@ impl Gate {
 impl LaneState {
     async fn wait(&self, cancel: &CancellationToken) -> Result<OwnedSemaphorePermit> {
         let Ok(_queued) = self.queue.try_acquire() else {
-            let line =
-                format!("{} calls of this connection are waiting already; let some finish first.", self.queue_length);
-            return Err(
-                Error::new(Kind::RateLimited, line).with_reason(Reason::QueueFull { queue: self.queue_length.into() })
-            );
+            let waiting = self.queue_length;
+            let line = format!("{waiting} calls of this connection are waiting already; let some finish first.");
+            return Err(Error::new(Kind::RateLimited, line).with_reason(Reason::QueueFull { queue: waiting.into() }));
         };
         acquire(&self.running, cancel).await
     }
@@ -120,6 +115,8 @@ impl LaneState {
 /// Waits for a permit; a cancelled call stops waiting.
 async fn acquire(limit: &Arc<Semaphore>, cancel: &CancellationToken) -> Result<OwnedSemaphorePermit> {
     tokio::select! {
+        // The permit first: most calls find one, and then need not look at the token.
+        biased;
         permit = limit.clone().acquire_owned() => permit.map_err(|_| stopping()),
         () = cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled before it began.")),
     }

@@ -6,7 +6,6 @@
 
 mod audit_log;
 mod audited_query;
-mod auth;
 mod events;
 mod feed;
 mod gate;
@@ -20,13 +19,12 @@ mod target;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwap;
 use mainstay_auth::consent::ConsentPolicy;
+use mainstay_auth::{Backend, Observer};
 use mainstay_core::{Call, Caller, Clock, Context, DialectPolicy, Event, Quota, Registry, Result, Scope, ToolInfo};
 use mainstay_store::Store;
 
 pub use audit_log::{AuditRow, Phase};
-pub use audited_query::AuditedQuery;
 pub use events::Events;
 pub use feed::{FeedEvent, FeedUpdate, Listener};
 pub use gate::Lane;
@@ -40,9 +38,10 @@ use policy::rate::RateLimits;
 #[derive(Clone)]
 pub struct Engine(Arc<Parts>);
 
+/// Private to the crate; its modules use the fields directly.
 struct Parts {
     settings: EngineSettings,
-    registry: ArcSwap<Registry>,
+    registry: Registry,
     store: Store,
     clock: Arc<dyn Clock>,
     started: Instant,
@@ -65,7 +64,7 @@ impl Engine {
             rate: RateLimits::new(&settings.rate),
             consent: ConsentPolicy::new(settings.consent.clone(), store.clone(), clock.clone()),
             settings,
-            registry: ArcSwap::from_pointee(registry),
+            registry,
             store,
             clock,
             started: Instant::now(),
@@ -80,17 +79,9 @@ impl Engine {
         &self.0.settings
     }
 
-    /// The registry in use now. The guard is cheap; it must not be held across an await.
-    pub fn registry(&self) -> arc_swap::Guard<Arc<Registry>> {
-        self.0.registry.load()
-    }
-
-    /// Replaces the registry and notifies subscribers of all three lists. Running calls finish with the old registry.
-    pub fn replace_registry(&self, registry: Registry) {
-        self.0.registry.store(Arc::new(registry));
-        for event in [Event::ToolsChanged, Event::PromptsChanged, Event::ResourcesChanged] {
-            self.events().publish(event);
-        }
+    /// What lists show and calls are dispatched to; it stays the same for as long as the server runs.
+    pub fn registry(&self) -> &Registry {
+        &self.0.registry
     }
 
     pub fn clock(&self) -> &Arc<dyn Clock> {
@@ -122,12 +113,12 @@ impl Engine {
 
     /// The quota of a dialect: the configured one, or else the one it declares.
     pub fn quota(&self, policy: DialectPolicy) -> Option<Quota> {
-        self.rate().quota(policy)
+        self.0.rate.quota(policy)
     }
 
     /// Checks the scope that reading lists and metrics needs.
     pub fn admit_reader(&self, caller: &Caller) -> Result<()> {
-        policy::scope::allow(caller, Scope::Read)
+        policy::authorize(caller, [Some(Scope::Read)])
     }
 
     /// Counts a list request of the standard protocol against the rate limits, under its method.
@@ -143,8 +134,8 @@ impl Engine {
     /// The metrics in the text format of Prometheus; gauges are read at this moment.
     pub fn render_metrics(&self) -> Result<String> {
         let metrics = self.metrics();
-        metrics.in_flight.set(i64::try_from(self.gate().running()).unwrap_or(i64::MAX));
-        metrics.store_queue.set(i64::try_from(self.store().queued()).unwrap_or(i64::MAX));
+        metrics.in_flight.set(i64::try_from(self.0.gate.running()).unwrap_or(i64::MAX));
+        metrics.store_queue.set(i64::try_from(self.0.store.queued()).unwrap_or(i64::MAX));
         metrics.render(self.uptime())
     }
 
@@ -155,41 +146,29 @@ impl Engine {
 
     /// Fails if the store does not answer; for health checks.
     pub async fn healthy(&self) -> Result<()> {
-        Ok(self.store().ping().await?)
+        Ok(self.0.store.ping().await?)
     }
 
     /// Removes expired sessions, keys, consents and rate counters. The binary calls it periodically.
     pub async fn sweep(&self) -> Result<()> {
-        self.rate().sweep();
-        self.store().sweep(self.clock().now_ms()).await?;
+        self.0.rate.sweep();
+        self.0.store.sweep(self.clock().now_ms()).await?;
         Ok(())
     }
 
     /// Rejects new calls and waits for the running ones, at most `drain_seconds`. Returns whether all finished.
     pub async fn drain(&self) -> bool {
-        self.gate().drain(Duration::from_secs(self.settings().drain_seconds)).await
+        self.0.gate.drain(Duration::from_secs(self.settings().drain_seconds)).await
     }
 
     /// Drains, then flushes the event feed and closes the store.
     pub async fn shut_down(&self) -> bool {
         let all = self.drain().await;
         self.finish_feed().await;
-        if let Err(error) = self.store().close().await {
+        if let Err(error) = self.0.store.close().await {
             tracing::error!(%error, "the store did not close cleanly");
         }
         all
-    }
-
-    fn store(&self) -> &Store {
-        &self.0.store
-    }
-
-    fn gate(&self) -> &Gate {
-        &self.0.gate
-    }
-
-    fn rate(&self) -> &RateLimits {
-        &self.0.rate
     }
 
     /// The rules of consent, and the requests that wait for a decision.
@@ -197,8 +176,24 @@ impl Engine {
         &self.0.consent
     }
 
+    /// Store, clock and metrics for the authenticator of a transport. The server hands it on without seeing the store.
+    pub fn auth_backend(&self) -> Backend {
+        Backend { store: self.0.store.clone(), clock: self.clock().clone(), observer: Arc::new(self.clone()) }
+    }
+
     /// What the tool of this call can reach.
     fn context(&self, call: &mut Call) -> Context {
         Context::new(call, self.0.clock.clone(), self.0.announce.clone())
+    }
+}
+
+/// Authentication counts its requests in the metrics of the engine.
+impl Observer for Engine {
+    fn request(&self, operation: &str, outcome: &'static str, took: Duration) {
+        self.metrics().call(operation, outcome, took);
+    }
+
+    fn audit_gap(&self) {
+        self.metrics().audit_gap();
     }
 }

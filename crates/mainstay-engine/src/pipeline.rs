@@ -10,9 +10,9 @@ use mainstay_auth::consent::{ConsentRequest, WaitUntil};
 use mainstay_core::{Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
 use serde_json::{Map, Value};
 
-use crate::policy::idempotency::{self, Claim, Entry};
+use crate::policy;
+use crate::policy::idempotency::{Claim, Entry};
 use crate::policy::record::{AuditSubject, Record, unrecorded};
-use crate::policy::scope;
 use crate::target::{PromptTarget, ResolvedTarget, ResourceTarget, ToolTarget};
 use crate::{Engine, Lane};
 
@@ -42,15 +42,15 @@ impl Engine {
 
     /// Whether the caller's scopes allow this call of a tool. A tool that does not exist is rejected for that instead.
     pub fn permits(&self, caller: &Caller, tool: &str, args: &Value) -> bool {
-        let target = ToolTarget::resolve(&self.registry(), tool, args);
-        target.map_or(true, |target| scope::authorize(caller, target.scopes()).is_ok())
+        let target = ToolTarget::resolve(self.registry(), tool, args);
+        target.map_or(true, |target| policy::authorize(caller, target.scopes()).is_ok())
     }
 
     /// Takes one call from its arrival to its audit entry.
     async fn execute<T: ResolvedTarget>(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<T::Output> {
         // Before anything else: a call that waits for a slot has cost nothing yet.
-        let permit = self.gate().enter(lane, &call.cancel).await?;
-        let target = match T::resolve(&self.registry(), name, &args) {
+        let permit = self.0.gate.enter(lane, &call.cancel).await?;
+        let target = match T::resolve(self.registry(), name, &args) {
             Ok(target) => target,
             Err(error) => return self.reject(&format!("{} {name}", T::METHOD), name, &call, error).await,
         };
@@ -73,8 +73,7 @@ impl Engine {
 
     /// A call of something that does not exist counts against the rate limits and is recorded like any other.
     async fn reject<O>(&self, target: &str, name: &str, call: &Call, error: Error) -> Result<O> {
-        let metric = target.split(' ').next().unwrap_or_default();
-        let record = Record::open(self, &call.into(), AuditSubject::query(target, metric), String::new());
+        let record = Record::open(self, call, AuditSubject::query(target), String::new());
         let admitted = self.admit(&call.caller, name, call.policy, []);
         record.end(Err(admitted.err().unwrap_or(error)), |_| false).await
     }
@@ -82,7 +81,7 @@ impl Engine {
     /// Applies the policies and writes the audit entries, whatever the outcome.
     async fn run_audited<T: ResolvedTarget>(&self, mut call: Call, target: T, args: Value) -> Result<T::Output> {
         let args_digest = canonical_digest(&args);
-        let mut record = Record::open(self, &(&call).into(), subject(&target, &args), args_digest.clone());
+        let mut record = Record::open(self, &call, subject(&target, &args), args_digest.clone());
         let result = self.apply_policies(&mut call, &target, args, &args_digest, &mut record).await;
         record.end(result, |output| T::as_reply(output).is_some_and(|reply| reply.failed)).await
     }
@@ -97,20 +96,26 @@ impl Engine {
         record: &mut Record,
     ) -> Result<T::Output> {
         self.admit(&call.caller, target.label(), call.policy, target.scopes())?;
-        if let Some(first) = self.first_result(call, target).await? {
-            return first;
+        if target.tool().is_some()
+            && let Some(first) = self.first_result(call).await?
+        {
+            return replayed::<T>(first);
         }
         // The dialect first: its problems are the ones its clients can understand.
         call.narrowed.as_ref().map_or(Ok(()), |narrowed| narrowed.check(&args))?;
         target.check(&args)?;
         // After the checks: a call with invalid arguments must not use up its key.
-        let claim = match self.claim(call, target, args_digest).await? {
+        let key = call.idempotency_key.as_deref().filter(|_| target.effect().changes());
+        let claim = match self.claim(key, call, target.label(), args_digest).await? {
             Entry::Replay(result) => return replayed::<T>(result),
             Entry::Go(claim) => claim,
         };
         let context = self.context(call);
         if let Err(refusal) = self.authorize(&context, target, &args, args_digest, record).await {
-            self.release(claim).await?;
+            // It was rejected before it ran, so its key may be used again.
+            if let Some(claim) = claim {
+                claim.abandon(self.0.store.idempotency()).await?;
+            }
             return Err(refusal);
         }
         // From here on the outcome is an effect: it is recorded, kept under the key and announced.
@@ -119,7 +124,7 @@ impl Engine {
         if let Err(error) = self.settle::<T>(claim, &ran).await {
             return Err(unrecorded(error));
         }
-        ran.result()
+        ran.flatten()
     }
 
     /// The last two that can reject a call: consent of a person, and the audit entry that has to be on disk first.
@@ -135,7 +140,7 @@ impl Engine {
             let (name, display_name, effect) = (target.label(), target.display_name(), target.effect());
             let request = ConsentRequest { target: name, display_name, effect, args, args_digest };
             let timeout = Duration::from_secs(self.settings().deadline_seconds);
-            let wait = WaitUntil { timeout, shutdown: &self.gate().over };
+            let wait = WaitUntil { timeout, shutdown: &self.0.gate.over };
             self.consent().obtain(context, &request, &wait).await?;
         }
         record.begin().await?;
@@ -143,45 +148,23 @@ impl Engine {
         context.check()
     }
 
-    /// The result a used key had, in a dialect where it counts whatever the key is used for now.
-    async fn first_result<T: ResolvedTarget>(&self, call: &Call, target: &T) -> Result<Option<Result<T::Output>>> {
-        let applies = call.policy.first_result_wins && target.tool().is_some();
-        let Some(key) = call.idempotency_key.as_deref().filter(|_| applies) else { return Ok(None) };
-        let principal = call.caller.principal.as_str();
-        let first = idempotency::first(self.store().idempotency(), principal, key, self.clock().now_ms()).await?;
-        Ok(first.map(replayed::<T>))
-    }
-
-    /// Claims the idempotency key, if the call has one and changes something.
-    async fn claim<T: ResolvedTarget>(&self, call: &Call, target: &T, args_digest: &str) -> Result<Entry> {
-        let keyed = idempotency::KeyedCall {
-            principal: call.caller.principal.as_str(),
-            key: call.idempotency_key.as_deref().filter(|_| target.effect().changes()),
-            first_result_wins: call.policy.first_result_wins,
-            target: target.label(),
-            args_digest,
-            now_ms: self.clock().now_ms(),
-            hours: self.settings().idempotency_hours,
-        };
-        idempotency::begin(self.store().idempotency(), keyed).await
-    }
-
-    /// Runs the target: within its deadline, cancellable, and without taking the server down if it panics.
+    /// Runs the target: within its deadline, cancellable, and without taking the server down if it panics. The outer
+    /// error is that of a run that was cut off: what it has done until then is not known.
     pub(crate) async fn run<T: ResolvedTarget>(
         &self,
         target: &T,
         args: Value,
         context: &Context,
         deadline: Duration,
-    ) -> Ran<T::Output> {
+    ) -> Result<Result<T::Output>> {
         let work = AssertUnwindSafe(target.run(args, context)).catch_unwind();
         match self.within(context, deadline, work).await {
-            Ok(Ok(result)) => Ran::Finished(result),
-            Ok(Err(panic)) => Ran::Finished(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(panic)) => Ok(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
             Err(error) => {
                 // Work that goes on elsewhere on behalf of this call has to stop as well.
                 context.cancel.cancel();
-                Ran::CutOff(error)
+                Err(error)
             }
         }
     }
@@ -197,7 +180,7 @@ impl Engine {
             // Cancellation first: a call that is cancelled and done at once counts as cancelled.
             biased;
             () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
-            () = self.gate().over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
+            () = self.0.gate.over.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
             done = tokio::time::timeout(limit, work) => done.map_err(|_| {
                 Error::new(Kind::TimedOut, format!("The call took longer than {} s and was stopped.", limit.as_secs_f64()))
             }),
@@ -214,19 +197,11 @@ impl Engine {
         call.policy.deadline.map_or(limit, |dialect| dialect.min(limit))
     }
 
-    /// Frees the key of a call that was rejected before it ran.
-    async fn release(&self, claim: Option<Claim>) -> Result<()> {
-        match claim {
-            Some(claim) => claim.abandon(self.store().idempotency()).await,
-            None => Ok(()),
-        }
-    }
-
     /// Keeps the result under the key, unless the call only asked a question and will be made again. What was cut off
     /// has no known outcome: its key stays claimed, so that a second attempt is not a second effect.
-    async fn settle<T: ResolvedTarget>(&self, claim: Option<Claim>, ran: &Ran<T::Output>) -> Result<()> {
-        let (Some(claim), Ran::Finished(result)) = (claim, ran) else { return Ok(()) };
-        let keys = self.store().idempotency();
+    async fn settle<T: ResolvedTarget>(&self, claim: Option<Claim>, ran: &Result<Result<T::Output>>) -> Result<()> {
+        let (Some(claim), Ok(result)) = (claim, ran) else { return Ok(()) };
+        let keys = self.0.store.idempotency();
         match result {
             Err(error) if error.kind == Kind::InputRequired => claim.abandon(keys).await,
             Err(error) => claim.finish(keys, Err(error)).await,
@@ -234,22 +209,6 @@ impl Engine {
                 Some(reply) => claim.finish(keys, Ok(reply)).await,
                 None => claim.abandon(keys).await,
             },
-        }
-    }
-}
-
-/// How a run ended.
-pub(crate) enum Ran<O> {
-    Finished(Result<O>),
-    /// It was stopped before its end.
-    CutOff(Error),
-}
-
-impl<O> Ran<O> {
-    pub(crate) fn result(self) -> Result<O> {
-        match self {
-            Self::Finished(result) => result,
-            Self::CutOff(error) => Err(error),
         }
     }
 }

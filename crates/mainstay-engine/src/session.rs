@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mainstay_core::{Error, Principal, Result, new_id};
+use mainstay_core::{Principal, Result, new_id};
 use mainstay_store::Session;
 
 use crate::Engine;
@@ -18,48 +18,47 @@ impl Engine {
         state: String,
         life: Duration,
     ) -> Result<()> {
-        let now = self.clock().now_ms();
         let session = Session {
             id: id.to_owned(),
             principal: principal.to_string(),
             dialect: dialect.to_owned(),
             state,
-            created_ms: now,
-            expires_ms: now.saturating_add(millis(life)),
+            created_ms: self.clock().now_ms(),
+            expires_ms: self.expiry(life),
         };
-        Ok(self.store().sessions().open(session).await?)
+        Ok(self.0.store.sessions().open(session).await?)
     }
 
     /// Finds a session of this principal; anybody else's session does not exist for it.
     pub async fn find_session(&self, id: &str, principal: &Principal) -> Result<Option<Session>> {
-        let found = self.store().sessions().find(id, self.clock().now_ms()).await?;
+        let found = self.0.store.sessions().find(id, self.clock().now_ms()).await?;
         Ok(found.filter(|session| session.principal == principal.as_str()))
     }
 
     /// Moves a session's expiry; false if there is no such session any more.
     pub async fn extend_session(&self, id: &str, life: Duration) -> Result<bool> {
-        let until = self.clock().now_ms().saturating_add(millis(life));
-        Ok(self.store().sessions().extend(id, until).await?)
+        Ok(self.0.store.sessions().extend(id, self.expiry(life)).await?)
     }
 
     /// Removes a session from the store. One that does not exist is not an error.
     pub async fn close_session(&self, id: &str) -> Result<()> {
-        self.store().sessions().close(id).await.map(drop).map_err(Error::from)
+        self.0.store.sessions().close(id).await?;
+        Ok(())
     }
 
     /// A random key that is created once, and is the same on every replica and after every restart.
     pub async fn secret(&self, name: &str) -> Result<Vec<u8>> {
         let candidate = format!("{}{}", new_id(), new_id()).into_bytes();
-        Ok(self.store().secrets().secret(name, candidate).await?)
+        Ok(self.0.store.secrets().secret(name, candidate).await?)
     }
 
     /// Claims a one-time value, such as the nonce of a request state; false if it has been claimed before.
     pub async fn use_once(&self, nonce: &str, life: Duration) -> Result<bool> {
-        let until = self.clock().now_ms().saturating_add(millis(life));
-        Ok(self.store().nonces().claim(nonce, until).await?)
+        Ok(self.0.store.nonces().claim(nonce, self.expiry(life)).await?)
     }
-}
 
-fn millis(life: Duration) -> i64 {
-    i64::try_from(life.as_millis()).unwrap_or(i64::MAX)
+    /// When something that lives this long from now on expires.
+    fn expiry(&self, life: Duration) -> i64 {
+        self.clock().now_ms().saturating_add(i64::try_from(life.as_millis()).unwrap_or(i64::MAX))
+    }
 }

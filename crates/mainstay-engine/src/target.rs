@@ -21,21 +21,28 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
     /// The name in the audit, and the one policies are keyed on, whichever spelling the caller used.
     fn label(&self) -> &str;
 
-    /// Validates the arguments.
-    fn check(&self, args: &Value) -> Result<()>;
+    /// Validates the arguments. A resource has none.
+    fn check(&self, _args: &Value) -> Result<()> {
+        Ok(())
+    }
 
     fn run<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Self::Output>>;
 
     /// What the event about the finished call says.
     fn called(&self, args: &Value) -> Called;
 
+    /// The declaration, if it is a tool.
+    fn tool(&self) -> Option<&ToolInfo> {
+        None
+    }
+
     /// The name in the metrics. A URI that a caller made up must not become a time series.
     fn metric(&self) -> &str {
-        Self::METHOD
+        self.tool().map_or(Self::METHOD, |tool| &tool.listed)
     }
 
     fn display_name(&self) -> &str {
-        self.label()
+        self.tool().map_or(self.label(), ToolInfo::display_name)
     }
 
     fn effect(&self) -> Effect {
@@ -48,11 +55,7 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
     }
 
     fn pace(&self) -> Pace {
-        Pace::Quick
-    }
-
-    fn tool(&self) -> Option<&ToolInfo> {
-        None
+        self.tool().map_or(Pace::Quick, |tool| tool.pace)
     }
 
     /// The reply to keep under an idempotency key. Only tools have one: reading twice needs no memory.
@@ -103,14 +106,6 @@ impl ResolvedTarget for ToolTarget {
         Called::Tool
     }
 
-    fn metric(&self) -> &str {
-        self.label()
-    }
-
-    fn display_name(&self) -> &str {
-        self.tool.info().display_name()
-    }
-
     fn effect(&self) -> Effect {
         self.effect
     }
@@ -119,10 +114,6 @@ impl ResolvedTarget for ToolTarget {
     fn scopes(&self) -> [Option<Scope>; 3] {
         let info = self.tool.info();
         [Some(self.effect.scope()), self.effect.changes().then(|| info.effect.scope()), info.scope]
-    }
-
-    fn pace(&self) -> Pace {
-        self.tool.info().pace
     }
 
     fn tool(&self) -> Option<&ToolInfo> {
@@ -157,10 +148,6 @@ impl ResolvedTarget for ResourceTarget {
 
     fn label(&self) -> &str {
         &self.uri
-    }
-
-    fn check(&self, _args: &Value) -> Result<()> {
-        Ok(())
     }
 
     fn run<'a>(&'a self, _args: Value, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {

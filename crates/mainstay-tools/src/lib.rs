@@ -62,7 +62,7 @@ mod tests {
         for family in all().await {
             for tool in &family.tools {
                 let info = tool.info();
-                assert_eq!(info.name.family, family.name);
+                assert_eq!(info.family, family.name);
                 assert!(!info.title.is_empty() && info.description.len() > 40, "{}", info.listed);
             }
         }

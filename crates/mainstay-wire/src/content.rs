@@ -2,22 +2,21 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use mainstay_core::{Block, Body, Reply};
+use mainstay_core::{Block, Body, Contents, Reply};
 use serde_json::{Value, json};
 
 /// One block; binary data in base64.
 fn block(block: Block) -> Value {
     match block {
-        Block::Text { text, .. } => json!({"type": "text", "text": text}),
-        Block::Image { data, mime, .. } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
-        Block::Audio { data, mime, .. } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
-        Block::Resource { uri, mime, body: Body::Text(text), .. } => {
+        Block::Text { text } => json!({"type": "text", "text": text}),
+        Block::Image { data, mime } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
+        Block::Audio { data, mime } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
+        Block::Resource(Contents { uri, mime, body: Body::Text(text) }) => {
             json!({"type": "resource", "uri": uri, "mime": mime, "text": text})
         }
-        Block::Resource { uri, mime, body: Body::Bytes(bytes), .. } => {
+        Block::Resource(Contents { uri, mime, body: Body::Bytes(bytes) }) => {
             json!({"type": "resource", "uri": uri, "mime": mime, "data": BASE64.encode(bytes)})
         }
-        Block::Link(link) => json!({"type": "link", "uri": link.uri, "name": link.name, "mime": link.mime}),
     }
 }
 
@@ -32,8 +31,8 @@ pub(crate) fn body(body: Body) -> String {
 /// The text of a reply, one block a line; other blocks are left out.
 pub(crate) fn texts(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
-        Block::Text { text, .. } => Some(text.as_str()),
-        Block::Image { .. } | Block::Audio { .. } | Block::Resource { .. } | Block::Link(_) => None,
+        Block::Text { text } => Some(text.as_str()),
+        Block::Image { .. } | Block::Audio { .. } | Block::Resource(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -67,7 +67,7 @@ impl ToolQuery {
     /// Whether a tool of this name matches every part of the query. A part that is empty excludes nothing.
     pub fn matches(&self, name: &str, tool: &ToolInfo, enabled: bool) -> bool {
         (self.names.is_empty() || self.names.iter().any(|wanted| wanted == name))
-            && (self.tags.is_empty() || self.tags.iter().any(|tag| tool.tags.contains(tag)))
+            && (self.tags.is_empty() || self.tags.iter().any(|tag| tool.tags.contains(&tag.as_str())))
             && self.enabled.is_none_or(|wanted| wanted == enabled)
     }
 }

@@ -81,21 +81,7 @@ pub(crate) enum Command {
     #[command(
         after_help = "Examples:\n  mainstay call server_echo text=hello\n  mainstay call server_echo '{\"text\": \"hello\"}'\n  mainstay call --url http://127.0.0.1:8099/rpc files/read path=README.md"
     )]
-    Call {
-        #[command(flatten)]
-        server: RemoteArgs,
-        /// Name of the tool, as `mainstay tools` prints it
-        tool: String,
-        /// key=value …, or a JSON object, or -
-        #[arg(value_name = "ARGUMENT")]
-        arguments: Vec<String>,
-        /// Run the call once: a second call with the same key returns the first one's reply
-        #[arg(long, value_name = "KEY")]
-        idempotency_key: Option<String>,
-        /// Print the whole reply as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Call(CallArgs),
     /// Build, query and check context caches: collections of documents that are packed into a budget of tokens
     #[command(subcommand, after_help = EXIT_CODES)]
     Context(Context),
@@ -137,6 +123,24 @@ pub(crate) struct RemoteArgs {
     /// Time limit of each request to that server; a whole list may take ten times as long
     #[arg(long, value_name = "SECONDS", default_value_t = 10, requires = "url", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) timeout: u64,
+}
+
+// No doc comment: clap would show it in place of the command's description.
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    #[command(flatten)]
+    pub(crate) server: RemoteArgs,
+    /// Name of the tool, as `mainstay tools` prints it
+    pub(crate) tool: String,
+    /// key=value …, or a JSON object, or -
+    #[arg(value_name = "ARGUMENT")]
+    pub(crate) arguments: Vec<String>,
+    /// Run the call once: a second call with the same key returns the first one's reply
+    #[arg(long, value_name = "KEY")]
+    pub(crate) idempotency_key: Option<String>,
+    /// Print the whole reply as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Subcommand)]

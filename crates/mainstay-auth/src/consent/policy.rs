@@ -58,7 +58,7 @@ impl ConsentPolicy {
     /// Contract 001 requires consent by the words in a tool's name; elsewhere the effect alone counts.
     fn has_dangerous_name(&self, tool: &ToolInfo) -> bool {
         let Some(name) = tool.contract_name() else { return false };
-        let mut words = [name, &tool.name.verb].into_iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric()));
+        let mut words = [name, tool.verb].into_iter().flat_map(|name| name.split(|c: char| !c.is_alphanumeric()));
         words.any(|word| self.settings.required_for_words.iter().any(|bad| bad.eq_ignore_ascii_case(word)))
     }
 

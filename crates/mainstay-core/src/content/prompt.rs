@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
-use super::reply::Block;
-use crate::call::Context;
-use crate::error::Result;
+use crate::{Block, Context, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::body::Body;
+use crate::Contents;
 
 /// Content for the model, and a value for programs.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
     pub content: Vec<Block>,
     /// The value the tool's output schema describes.
@@ -34,70 +34,35 @@ impl Reply {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Audience {
-    User,
-    Assistant,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Annotations {
-    pub audience: Vec<Audience>,
-    /// 0 (may be left out) to 1 (must be read).
-    pub priority: Option<f32>,
-    pub last_modified: Option<jiff::Timestamp>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// One piece of content, for the model or for the person behind it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Block {
     Text {
         text: String,
-        annotations: Option<Annotations>,
     },
     Image {
         data: Vec<u8>,
         mime: String,
-        annotations: Option<Annotations>,
     },
     Audio {
         data: Vec<u8>,
         mime: String,
-        annotations: Option<Annotations>,
     },
     /// A resource carried whole.
-    Resource {
-        uri: String,
-        mime: Option<String>,
-        body: Body,
-        annotations: Option<Annotations>,
-    },
-    /// A resource the client can read later.
-    Link(ResourceLink),
+    Resource(Contents),
 }
 
 impl Block {
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into(), annotations: None }
+        Self::Text { text: text.into() }
     }
 
     pub fn image(data: Vec<u8>, mime: impl Into<String>) -> Self {
-        Self::Image { data, mime: mime.into(), annotations: None }
+        Self::Image { data, mime: mime.into() }
     }
 
     pub fn audio(data: Vec<u8>, mime: impl Into<String>) -> Self {
-        Self::Audio { data, mime: mime.into(), annotations: None }
+        Self::Audio { data, mime: mime.into() }
     }
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ResourceLink {
-    pub uri: String,
-    pub name: String,
-    pub title: Option<String>,
-    pub description: Option<String>,
-    pub mime: Option<String>,
-    pub size: Option<u64>,
-    pub annotations: Option<Annotations>,
 }

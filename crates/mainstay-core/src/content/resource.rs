@@ -4,11 +4,20 @@ use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
 
-use super::body::Body;
-use crate::call::Context;
-use crate::error::Result;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+use crate::{Context, Result};
+
+/// The content of a resource, or of a resource embedded in a reply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Body {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+/// One part of a resource that was read. A resource may have several, each with a URI of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     pub uri: String,
     pub mime: Option<String>,

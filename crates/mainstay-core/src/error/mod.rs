@@ -4,86 +4,51 @@ mod reason;
 
 use std::borrow::Cow;
 
-use crate::caller::Scope;
-use crate::question::OpenQuestions;
+use serde::{Deserialize, Serialize};
+
+use crate::{OpenQuestions, Scope};
 
 pub use reason::{CacheFailure, Problem, Reason};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call did not give a reply. Each dialect maps every kind to its own code in one exhaustive table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The arguments break the tool's schema or its rules.
-    Invalid,
-    /// No tool, resource or prompt has this name.
-    Unknown,
-    /// The name is known, but the thing it asks for is not there.
-    NotFound,
-    /// The caller may not do this.
-    Denied,
-    /// The caller is not known.
-    Unauthorized,
-    /// A person has to approve this first.
-    ConsentRequired,
-    /// The caller has used up its quota; the reason says when to retry.
-    RateLimited,
-    /// The state is not what the caller thought it was.
-    Conflict,
-    /// The request or its result is larger than allowed.
-    TooLarge,
-    /// Something this call needs is not working now.
-    Unavailable,
-    /// The caller asked to stop.
-    Cancelled,
-    /// The call ran into its deadline.
-    TimedOut,
-    /// This server, or this client, cannot do it at all.
-    Unsupported,
-    /// The call cannot go on until questions are answered: [`Reason::Questions`].
-    InputRequired,
-    /// A fault of ours.
-    Internal,
-}
-
-impl Kind {
-    pub const ALL: [Self; 15] = [
-        Self::Invalid,
-        Self::Unknown,
-        Self::NotFound,
-        Self::Denied,
-        Self::Unauthorized,
-        Self::ConsentRequired,
-        Self::RateLimited,
-        Self::Conflict,
-        Self::TooLarge,
-        Self::Unavailable,
-        Self::Cancelled,
-        Self::TimedOut,
-        Self::Unsupported,
-        Self::InputRequired,
-        Self::Internal,
-    ];
-
-    /// The word used in logs, metrics and audit rows.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Invalid => "invalid",
-            Self::Unknown => "unknown",
-            Self::NotFound => "not_found",
-            Self::Denied => "denied",
-            Self::Unauthorized => "unauthorized",
-            Self::ConsentRequired => "consent_required",
-            Self::RateLimited => "rate_limited",
-            Self::Conflict => "conflict",
-            Self::TooLarge => "too_large",
-            Self::Unavailable => "unavailable",
-            Self::Cancelled => "cancelled",
-            Self::TimedOut => "timed_out",
-            Self::Unsupported => "unsupported",
-            Self::InputRequired => "input_required",
-            Self::Internal => "internal",
-        }
+words! {
+    /// Why a call did not give a reply. Each dialect maps every kind to its own code in one exhaustive table. The words
+    /// are those of logs, metrics and audit rows.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Kind {
+        /// The arguments break the tool's schema or its rules.
+        Invalid = "invalid",
+        /// No tool, resource or prompt has this name.
+        Unknown = "unknown",
+        /// The name is known, but the thing it asks for is not there.
+        NotFound = "not_found",
+        /// The caller may not do this.
+        Denied = "denied",
+        /// The caller is not known.
+        Unauthorized = "unauthorized",
+        /// A person has to approve this first.
+        ConsentRequired = "consent_required",
+        /// The caller has used up its quota; the reason says when to retry.
+        RateLimited = "rate_limited",
+        /// The state is not what the caller thought it was.
+        Conflict = "conflict",
+        /// The request or its result is larger than allowed.
+        TooLarge = "too_large",
+        /// Something this call needs is not working now.
+        Unavailable = "unavailable",
+        /// The caller asked to stop.
+        Cancelled = "cancelled",
+        /// The call ran into its deadline.
+        TimedOut = "timed_out",
+        /// This server, or this client, cannot do it at all.
+        Unsupported = "unsupported",
+        /// The call cannot go on until questions are answered: [`Reason::Questions`].
+        InputRequired = "input_required",
+        /// A fault of ours. Also what a kind is read as that only another version of this program knows.
+        #[serde(other)]
+        Internal = "internal",
     }
 }
 
@@ -134,11 +99,8 @@ impl Error {
 
     /// A fault of ours: the caller learns that it happened, the log learns what.
     pub fn internal(detail: impl std::fmt::Display) -> Self {
-        Self::new(
-            Kind::Internal,
-            "The server failed to complete this call; its log has the details under this request id.",
-        )
-        .with_detail(detail)
+        let line = "The server failed to complete this call; its log has the details under this request id.";
+        Self::new(Kind::Internal, line).with_detail(detail)
     }
 
     /// The call has to be made again with answers to these questions.

@@ -7,8 +7,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::caller::Scope;
-use crate::question::OpenQuestions;
+use crate::{OpenQuestions, Scope};
 
 /// Why a call failed, for programs. Serializable, because an idempotency key replays its first outcome with the reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,31 +76,16 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What can go wrong with a context cache. Contract 002 freezes these six codes; the tools decide which one applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheFailure {
-    CacheMissing,
-    CacheInvalid,
-    InvalidQuery,
-    InvalidBudget,
-    Io,
-    Internal,
-}
-
-impl CacheFailure {
-    pub const ALL: [Self; 6] =
-        [Self::CacheMissing, Self::CacheInvalid, Self::InvalidQuery, Self::InvalidBudget, Self::Io, Self::Internal];
-
-    /// The contract's code word.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CacheMissing => "cache_missing",
-            Self::CacheInvalid => "cache_invalid",
-            Self::InvalidQuery => "invalid_query",
-            Self::InvalidBudget => "invalid_budget",
-            Self::Io => "io_error",
-            Self::Internal => "internal_error",
-        }
+words! {
+    /// What can go wrong with a context cache. Contract 002 freezes these six codes; the tools decide which one applies.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CacheFailure {
+        CacheMissing = "cache_missing",
+        CacheInvalid = "cache_invalid",
+        InvalidQuery = "invalid_query",
+        InvalidBudget = "invalid_budget",
+        Io = "io_error",
+        Internal = "internal_error",
     }
 }

@@ -5,23 +5,17 @@ use mainstay_store::FeedPage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// An event as it is stored, without its number.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct StoredEvent {
-    event: String,
-    /// The principal that may see it; without one everybody may.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    of: Option<String>,
-    data: Value,
-}
-
-/// An event with its number. The numbers of all events rise without gaps, on all replicas together.
-#[derive(Debug, Clone)]
+/// An event. The numbers of all events rise without gaps, on all replicas together.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FeedEvent {
+    /// Assigned by the store; 0 until then. The stored form does not repeat it: a page has the number of its first event.
+    #[serde(skip)]
     pub id: i64,
     pub event: String,
-    pub data: Value,
+    /// The principal that may see it; without one everybody may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) of: Option<String>,
+    pub data: Value,
 }
 
 /// Events that were stored together.
@@ -31,7 +25,7 @@ pub(super) struct Page {
     pub(super) events: Vec<FeedEvent>,
 }
 
-impl StoredEvent {
+impl FeedEvent {
     /// The event as contract 001 describes it; `None` for one that is not part of the feed.
     pub(super) fn new(event: &Event, at: &str) -> Option<Self> {
         let (event, of, data) = match event {
@@ -50,21 +44,22 @@ impl StoredEvent {
             | Event::PromptsChanged
             | Event::ResourcesChanged => return None,
         };
-        Some(Self { event: event.to_owned(), of: of.map(ToString::to_string), data })
+        Some(Self { id: 0, event: event.to_owned(), of: of.map(ToString::to_string), data })
     }
 
     /// Tells listeners that events were dropped because the buffer was full.
     pub(super) fn dropped(count: u64) -> Self {
         let data = json!({ "count": count, "reason": "more events happened at once than could be stored" });
-        Self { event: "missed".into(), of: None, data }
+        Self { id: 0, event: "missed".into(), of: None, data }
     }
 }
 
 impl Page {
     pub(super) fn parse(page: &FeedPage) -> Result<Self> {
-        let stored: Vec<StoredEvent> = serde_json::from_str(&page.events).map_err(Error::internal)?;
-        let numbered = (page.first..).zip(stored);
-        let events = numbered.map(|(id, StoredEvent { event, of, data })| FeedEvent { id, event, data, of }).collect();
+        let mut events: Vec<FeedEvent> = serde_json::from_str(&page.events).map_err(Error::internal)?;
+        for (event, id) in events.iter_mut().zip(page.first..) {
+            event.id = id;
+        }
         Ok(Self { last: page.last, events })
     }
 }

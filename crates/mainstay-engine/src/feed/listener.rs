@@ -14,7 +14,7 @@ impl Engine {
     pub async fn listen(&self, caller: &Caller, after: Option<i64>) -> Result<Listener> {
         let feed = self.feed().clone();
         self.start_feed(&mut *feed.writer.lock().await).await?;
-        let head = self.store().feed().listen(self.clock().now_ms()).await?;
+        let head = self.0.store.feed().listen(self.clock().now_ms()).await?;
         feed.set_last_listened(head);
         // From now on the writing task loads pages; it is woken so that the first one does not wait for the next poll.
         feed.listeners.fetch_add(1, Ordering::Relaxed);
@@ -64,7 +64,7 @@ impl Listener {
 
     /// Continues after the event with this number.
     pub async fn resume(&mut self, after: i64) -> Result<()> {
-        let head = self.engine.store().feed().head().await?;
+        let head = self.engine.0.store.feed().head().await?;
         let known = (head.floor..=head.seq).contains(&after);
         self.missed = (!known).then_some((after, head.floor));
         // A number that was never assigned does not say what the client has, so it gets everything that is stored.
@@ -82,7 +82,7 @@ impl Listener {
             let newest = *self.newest.wait_for(|newest| *newest > position).await.map_err(Error::internal)?;
             let mut page = self.engine.feed().recent_after(position);
             if page.is_none() {
-                let feed = self.engine.store().feed();
+                let feed = self.engine.0.store.feed();
                 page = feed.after(position, 1).await?.first().map(Page::parse).transpose()?.map(Arc::new);
                 // Read after the page: if events expired in between, the listener learns of the gap.
                 let floor = feed.head().await?.floor;

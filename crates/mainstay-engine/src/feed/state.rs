@@ -9,7 +9,7 @@ use mainstay_store::{FEED_RETENTION_MS, FeedHead};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-use super::event::{Page, StoredEvent};
+use super::event::{FeedEvent, Page};
 
 /// The most events in the buffer; further ones are counted and dropped, so that a store that is down costs no memory.
 const BUFFERED: usize = 10_000;
@@ -44,7 +44,7 @@ pub(super) struct WriterState {
 
 #[derive(Default)]
 struct Buffer {
-    events: Vec<StoredEvent>,
+    events: Vec<FeedEvent>,
     dropped: u64,
 }
 
@@ -86,7 +86,7 @@ impl Feed {
         if !self.is_recording() {
             return;
         }
-        let Some(stored) = StoredEvent::new(event, &iso8601(self.clock.now_ms())) else { return };
+        let Some(stored) = FeedEvent::new(event, &iso8601(self.clock.now_ms())) else { return };
         let mut buffer = self.buffer.lock();
         if buffer.events.len() < BUFFERED {
             buffer.events.push(stored);
@@ -98,10 +98,10 @@ impl Feed {
     }
 
     /// Empties the buffer. If events were dropped, the last one says how many.
-    pub(super) fn take_buffer(&self) -> Vec<StoredEvent> {
+    pub(super) fn take_buffer(&self) -> Vec<FeedEvent> {
         let Buffer { mut events, dropped } = std::mem::take(&mut *self.buffer.lock());
         if dropped > 0 {
-            events.push(StoredEvent::dropped(dropped));
+            events.push(FeedEvent::dropped(dropped));
         }
         events
     }

@@ -43,11 +43,11 @@ impl Engine {
     pub(crate) async fn finish_feed(&self) {
         let mut writer = self.feed().writer.lock().await;
         writer.finished = true;
-        let written = match self.start_feed(&mut writer).await {
-            Ok(()) => self.store_events().await,
-            Err(error) => Err(error),
+        let written = async {
+            self.start_feed(&mut writer).await?;
+            self.store_events().await
         };
-        if let Err(error) = written {
+        if let Err(error) = written.await {
             tracing::warn!(detail = error.detail, "the last events could not be stored");
         }
     }
@@ -66,9 +66,9 @@ impl Engine {
         // Other replicas learn from the mark that they have to record; it is renewed once a minute.
         let head = if has_listeners && now.saturating_sub(writer.marked_ms) >= MARK_MS {
             writer.marked_ms = now;
-            self.store().feed().listen(now).await?
+            self.0.store.feed().listen(now).await?
         } else {
-            self.store().feed().head().await?
+            self.0.store.feed().head().await?
         };
         feed.set_last_listened(head);
         if has_listeners {
@@ -83,7 +83,7 @@ impl Engine {
     /// did, the events buffered until now are discarded.
     pub(super) async fn start_feed(&self, writer: &mut WriterState) -> Result<()> {
         if !writer.started {
-            self.feed().set_last_listened(self.store().feed().head().await?);
+            self.feed().set_last_listened(self.0.store.feed().head().await?);
             writer.started = true;
             if !self.feed().is_recording() {
                 drop(self.feed().take_buffer());
@@ -102,7 +102,7 @@ impl Engine {
                 count: u32::try_from(events.len()).unwrap_or(u32::MAX),
                 now_ms: self.clock().now_ms(),
             };
-            if let Err(error) = self.store().feed().append(page).await {
+            if let Err(error) = self.0.store.feed().append(page).await {
                 self.feed().count_dropped(events.len() + rest.len());
                 return Err(error.into());
             }
@@ -116,21 +116,16 @@ impl Engine {
         let feed = self.feed();
         loop {
             let until = feed.recent.lock().until;
-            let pages = match self.store().feed().after(until, 16).await {
+            let pages = match self.0.store.feed().after(until, 16).await {
                 Ok(pages) => pages,
                 Err(error) => return tracing::warn!(%error, "the feed cannot be read"),
             };
             let Some(last) = pages.last().map(|page| page.last) else { return };
             for page in &pages {
+                let first = page.first;
                 match Page::parse(page) {
                     Ok(page) => feed.add_recent(page),
-                    Err(error) => {
-                        tracing::error!(
-                            detail = error.detail,
-                            first = page.first,
-                            "a page of the feed is not readable"
-                        );
-                    }
+                    Err(error) => tracing::error!(detail = error.detail, first, "a page of the feed is not readable"),
                 }
             }
             // Also past a page that could not be parsed: it must not be read again and again.

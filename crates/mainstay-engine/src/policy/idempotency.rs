@@ -1,9 +1,10 @@
 //! Idempotency keys: whether this very call has been made before.
 
-use mainstay_core::{Block, Error, Kind, Reason, Reply, Result};
+use mainstay_core::{Call, Error, Kind, Reason, Reply, Result};
 use mainstay_store::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+use crate::Engine;
 
 /// A key that this call holds: it runs under it, once.
 pub(crate) struct Claim {
@@ -18,65 +19,53 @@ pub(crate) enum Entry {
     Replay(Result<Reply>),
 }
 
-/// A call that may have a key.
-pub(crate) struct KeyedCall<'a> {
-    pub(crate) principal: &'a str,
-    pub(crate) key: Option<&'a str>,
-    /// The first result is returned whatever the key is used for now.
-    pub(crate) first_result_wins: bool,
-    pub(crate) target: &'a str,
-    pub(crate) args_digest: &'a str,
-    pub(crate) now_ms: i64,
-    pub(crate) hours: u32,
-}
-
-pub(crate) async fn begin(keys: Idempotency<'_>, call: KeyedCall<'_>) -> Result<Entry> {
-    let Some(key) = call.key else { return Ok(Entry::Go(None)) };
-    sound(key)?;
-    let begin = KeyClaim {
-        principal: call.principal.to_owned(),
-        key: key.to_owned(),
-        target: call.target.to_owned(),
-        args_digest: call.args_digest.to_owned(),
-        now_ms: call.now_ms,
-        expires_ms: call.now_ms + i64::from(call.hours) * 3_600_000,
-    };
-    match keys.claim(begin).await? {
-        ClaimOutcome::Claimed => {
-            Ok(Entry::Go(Some(Claim { principal: call.principal.to_owned(), key: key.to_owned() })))
+impl Engine {
+    /// Claims the key of a call durably, before it runs, or finds the result of the call that claimed it first.
+    pub(crate) async fn claim(&self, key: Option<&str>, call: &Call, target: &str, digest: &str) -> Result<Entry> {
+        let Some(key) = key else { return Ok(Entry::Go(None)) };
+        check_key(key)?;
+        let claim = Claim { principal: call.caller.principal.to_string(), key: key.to_owned() };
+        let now_ms = self.clock().now_ms();
+        let wanted = KeyClaim {
+            principal: claim.principal.clone(),
+            key: claim.key.clone(),
+            target: target.to_owned(),
+            args_digest: digest.to_owned(),
+            now_ms,
+            expires_ms: now_ms + i64::from(self.settings().idempotency_hours) * 3_600_000,
+        };
+        match self.0.store.idempotency().claim(wanted).await? {
+            ClaimOutcome::Claimed => Ok(Entry::Go(Some(claim))),
+            ClaimOutcome::Finished { target: first, args_digest, .. }
+                if !call.policy.first_result_wins && (first != target || args_digest != digest) =>
+            {
+                let line = format!(
+                    "The idempotency key {key:?} was used for another call ({first}). A key stands for one call; use a new one."
+                );
+                Err(Error::new(Kind::Conflict, line))
+            }
+            ClaimOutcome::Finished { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
+            ClaimOutcome::Running { .. } => Err(busy(key)),
         }
-        ClaimOutcome::Finished { target, args_digest, .. }
-            if !call.first_result_wins && (target != call.target || args_digest != call.args_digest) =>
-        {
-            Err(Error::new(
-                Kind::Conflict,
-                format!(
-                    "The idempotency key {key:?} was used for another call ({target}). A key stands for one call; use a new one."
-                ),
-            ))
-        }
-        ClaimOutcome::Finished { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
-        ClaimOutcome::Running { .. } => Err(busy(key)),
     }
-}
 
-/// The result of the first call under this key, if there was one.
-pub(crate) async fn first(
-    keys: Idempotency<'_>,
-    principal: &str,
-    key: &str,
-    now_ms: i64,
-) -> Result<Option<Result<Reply>>> {
-    sound(key)?;
-    match keys.find(principal, key, now_ms).await? {
-        None => Ok(None),
-        Some(KeyState::Finished { outcome }) => read(&outcome).map(Some),
-        Some(KeyState::Running) => Err(busy(key)),
+    /// The result that the call's key had when it was first used, in a dialect where that is the answer whatever the key
+    /// is used for now.
+    pub(crate) async fn first_result(&self, call: &Call) -> Result<Option<Result<Reply>>> {
+        let key = call.idempotency_key.as_deref().filter(|_| call.policy.first_result_wins);
+        let Some(key) = key else { return Ok(None) };
+        check_key(key)?;
+        let now_ms = self.clock().now_ms();
+        match self.0.store.idempotency().find(call.caller.principal.as_str(), key, now_ms).await? {
+            None => Ok(None),
+            Some(KeyState::Finished { outcome }) => read(&outcome).map(Some),
+            Some(KeyState::Running) => Err(busy(key)),
+        }
     }
 }
 
 /// Keys are stored and shown in error messages.
-fn sound(key: &str) -> Result<()> {
+fn check_key(key: &str) -> Result<()> {
     if key.is_empty() || key.len() > 256 || key.contains(char::is_control) {
         return Err(Error::invalid("An idempotency key has 1 to 256 bytes and no control characters."));
     }
@@ -84,12 +73,10 @@ fn sound(key: &str) -> Result<()> {
 }
 
 fn busy(key: &str) -> Error {
-    Error::new(
-        Kind::Conflict,
-        format!(
-            "A call with the idempotency key {key:?} has begun and its outcome is not known yet. It is not run a second time; ask again later, or use a new key if it must be."
-        ),
-    )
+    let line = format!(
+        "A call with the idempotency key {key:?} has begun and its outcome is not known yet. It is not run a second time; ask again later, or use a new key if it must be."
+    );
+    Error::new(Kind::Conflict, line)
 }
 
 impl Claim {
@@ -108,29 +95,24 @@ impl Claim {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
-    Reply { content: Vec<Block>, structured: Option<Value>, failed: bool },
-    Error { kind: String, public: String, reason: Option<Reason> },
+    Reply(Reply),
+    Error { kind: Kind, public: String, reason: Option<Reason> },
 }
 
 fn write(result: Result<&Reply, &Error>) -> Result<String> {
     let stored = match result {
-        Ok(reply) => {
-            Stored::Reply { content: reply.content.clone(), structured: reply.structured.clone(), failed: reply.failed }
+        Ok(reply) => Stored::Reply(reply.clone()),
+        Err(Error { kind, public, reason, .. }) => {
+            Stored::Error { kind: *kind, public: public.to_string(), reason: reason.as_deref().cloned() }
         }
-        Err(error) => Stored::Error {
-            kind: error.kind.as_str().to_owned(),
-            public: error.public.to_string(),
-            reason: error.reason.as_deref().cloned(),
-        },
     };
     serde_json::to_string(&stored).map_err(Error::internal)
 }
 
 fn read(stored: &str) -> Result<Result<Reply>> {
     Ok(match serde_json::from_str(stored).map_err(Error::internal)? {
-        Stored::Reply { content, structured, failed } => Ok(Reply { content, structured, failed }),
+        Stored::Reply(reply) => Ok(reply),
         Stored::Error { kind, public, reason } => {
-            let kind = Kind::ALL.into_iter().find(|known| known.as_str() == kind).unwrap_or(Kind::Internal);
             Err(Error { reason: reason.map(Box::new), ..Error::new(kind, public) })
         }
     })
@@ -138,8 +120,10 @@ fn read(stored: &str) -> Result<Result<Reply>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use mainstay_core::Block;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn what_is_kept_comes_back_the_same() {

@@ -3,10 +3,9 @@
 pub(crate) mod idempotency;
 pub(crate) mod rate;
 pub(crate) mod record;
-pub(crate) mod scope;
 mod window;
 
-use mainstay_core::{Caller, DialectPolicy, Result, Scope};
+use mainstay_core::{Caller, DialectPolicy, Error, Reason, Result, Scope};
 
 use crate::Engine;
 
@@ -20,7 +19,17 @@ impl Engine {
         policy: DialectPolicy,
         needed: impl IntoIterator<Item = Option<Scope>>,
     ) -> Result<()> {
-        self.rate().admit(caller, target, policy)?;
-        scope::authorize(caller, needed)
+        self.0.rate.admit(caller, target, policy)?;
+        authorize(caller, needed)
     }
+}
+
+/// Fails with the first scope that the caller lacks. The reason names it, so that HTTP can challenge for a better token.
+pub(crate) fn authorize(caller: &Caller, needed: impl IntoIterator<Item = Option<Scope>>) -> Result<()> {
+    let missing = needed.into_iter().flatten().find(|scope| !caller.scopes.allows(*scope));
+    missing.map_or(Ok(()), |scope| {
+        let (needed, has) = (scope.as_str(), caller.scopes.to_string());
+        let line = format!("This call needs the scope {needed:?}; the token has {has:?}.");
+        Err(Error::denied(line).with_reason(Reason::MissingScope(scope)))
+    })
 }

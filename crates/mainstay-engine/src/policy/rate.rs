@@ -128,15 +128,10 @@ impl Limit {
 
 /// The error with the numbers that a client needs to retry. The wait is rounded up: a retry after it succeeds.
 fn refusal(quota: Quota, wait: Duration) -> Error {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    Error::new(
-        Kind::RateLimited,
-        format!(
-            "The limit of {} calls in {} seconds is used up. Try again in {seconds} s.",
-            quota.calls, quota.seconds
-        ),
-    )
-    .with_reason(Reason::RateLimited { limit: quota.calls, retry_after: seconds })
+    let retry_after = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    let Quota { calls, seconds } = quota;
+    let line = format!("The limit of {calls} calls in {seconds} seconds is used up. Try again in {retry_after} s.");
+    Error::new(Kind::RateLimited, line).with_reason(Reason::RateLimited { limit: calls, retry_after })
 }
 
 #[cfg(test)]

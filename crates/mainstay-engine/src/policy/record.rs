@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Called, Caller, Effect, Error, Event, Kind, Result};
+use mainstay_core::{Call, Called, Effect, Error, Event, Kind, Result};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
@@ -19,21 +19,10 @@ pub(crate) struct AuditSubject<'a> {
 
 impl<'a> AuditSubject<'a> {
     /// Of something that is recorded and never runs as a call, so no event is published about it.
-    pub(crate) fn query(target: &'a str, metric: &str) -> Self {
-        Self { called: Called::Resource, target, display_name: target, metric: metric.into(), effect: Effect::Reads }
-    }
-}
-
-/// Who made the request that is recorded.
-pub(crate) struct Requester<'a> {
-    pub(crate) caller: &'a Caller,
-    pub(crate) request_id: &'a str,
-    pub(crate) session: Option<&'a str>,
-}
-
-impl<'a> From<&'a Call> for Requester<'a> {
-    fn from(call: &'a Call) -> Self {
-        Self { caller: &call.caller, request_id: &call.request_id, session: call.session.as_deref() }
+    pub(crate) fn query(target: &'a str) -> Self {
+        // What follows the first word comes from the caller and must not become a time series.
+        let metric = target.split(' ').next().unwrap_or_default().into();
+        Self { called: Called::Resource, target, display_name: target, metric, effect: Effect::Reads }
     }
 }
 
@@ -55,14 +44,14 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn open(engine: &Engine, by: &Requester<'_>, subject: AuditSubject<'_>, args_digest: String) -> Self {
+    pub(crate) fn open(engine: &Engine, by: &Call, subject: AuditSubject<'_>, args_digest: String) -> Self {
         let AuditSubject { called, target, display_name, metric, effect } = subject;
         let entry = AuditEntry {
             at_ms: engine.clock().now_ms(),
             phase: Phase::Ended,
-            request_id: by.request_id.to_owned(),
+            request_id: by.request_id.to_string(),
             principal: by.caller.principal.to_string(),
-            session: by.session.map(str::to_owned),
+            session: by.session.as_deref().map(str::to_owned),
             ip: by.caller.ip.map(|ip| ip.to_string()),
             target: target.to_owned(),
             effect: effect.as_str().to_owned(),
@@ -89,7 +78,7 @@ impl Record {
             && let Some(entry) = &self.entry
         {
             let entry = AuditEntry { phase: Phase::Began, ..entry.clone() };
-            self.engine.store().audit().append(entry).await?;
+            self.engine.0.store.audit().append(entry).await?;
             self.began = true;
         }
         Ok(())
@@ -117,7 +106,7 @@ impl Record {
             self.note(&entry);
             return result;
         }
-        match self.engine.store().audit().append(entry).await {
+        match self.engine.0.store.audit().append(entry).await {
             Ok(_) => result,
             Err(error) => Err(unrecorded(error.into())),
         }
@@ -150,7 +139,7 @@ impl Record {
     }
 
     fn note(&self, entry: &AuditEntry) {
-        if let Err(error) = self.engine.store().audit().enqueue(entry) {
+        if let Err(error) = self.engine.0.store.audit().enqueue(entry) {
             tracing::warn!(%error, "a call could not be recorded in the audit");
             self.engine.metrics().audit_gap();
         }

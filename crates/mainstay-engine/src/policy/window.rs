@@ -3,8 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Counts calls by client. Memory is one timestamp per admitted call of the last span.
 pub(super) struct Window<K> {
@@ -21,7 +22,7 @@ impl<K: Hash + Eq + Clone> Window<K> {
 
     /// Counts a call, or returns the time until the next one is admitted. Rejected calls are not counted.
     pub(super) fn admit(&self, client: &K, now: Instant) -> Result<(), Duration> {
-        let mut recent = self.lock();
+        let mut recent = self.recent.lock();
         let calls = recent.entry(client.clone()).or_default();
         forget(calls, now, self.span);
         match calls.front() {
@@ -35,14 +36,10 @@ impl<K: Hash + Eq + Clone> Window<K> {
 
     /// Forgets clients that have not called within the span.
     pub(super) fn sweep(&self, now: Instant) {
-        self.lock().retain(|_, calls| {
+        self.recent.lock().retain(|_, calls| {
             forget(calls, now, self.span);
             !calls.is_empty()
         });
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, VecDeque<Instant>>> {
-        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -85,8 +82,8 @@ mod tests {
         let (window, start) = (Window::new(2, Duration::from_mins(1)), Instant::now());
         assert!(window.admit(&1, start).is_ok());
         window.sweep(start + Duration::from_secs(59));
-        assert_eq!(window.lock().len(), 1);
+        assert_eq!(window.recent.lock().len(), 1);
         window.sweep(start + Duration::from_mins(1));
-        assert!(window.lock().is_empty());
+        assert!(window.recent.lock().is_empty());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Call, Caller, Change, DialectPolicy, Event, Kind, Quota, Reply, Result};
-use mainstay_engine::{AuditedQuery, EngineSettings, FeedUpdate};
+use mainstay_engine::{EngineSettings, FeedUpdate};
 use serde_json::{Value, json};
 
 use crate::testing::{Fixture, local, with_token};
@@ -39,11 +39,9 @@ async fn a_call_of_a_wrong_shape_or_without_the_scope_counts_like_any_other() {
 async fn an_inquiry_without_the_scope_counts_like_any_other() {
     let fixture = limited(2).await;
     let ask = async || {
-        let query = AuditedQuery {
-            scope: Some(mainstay_core::Scope::Read),
-            ..AuditedQuery::new("tools/list", Arc::new(with_token("ann", "write")))
-        };
-        kind(fixture.engine.audited_query(query, async { Ok(()) }).await)
+        let call = Call::new(Arc::new(with_token("ann", "write")));
+        let scope = Some(mainstay_core::Scope::Read);
+        kind(fixture.engine.audited_query("tools/list", &call, scope, async { Ok(()) }).await)
     };
     assert_eq!([ask().await, ask().await], [Some(Kind::Denied); 2]);
     assert_eq!(ask().await, Some(Kind::RateLimited));

@@ -8,6 +8,7 @@ use reqwest::Url;
 pub(super) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    // RFC 6761 reserves `localhost` and all names below it; IPv4 addresses may be written as IPv6 ones.
     match bare.parse::<IpAddr>() {
         Ok(ip) => ip.to_canonical().is_loopback(),
         Err(_) => host == "localhost" || host.ends_with(".localhost"),

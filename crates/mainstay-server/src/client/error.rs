@@ -28,6 +28,7 @@ pub enum RemoteError {
 
 impl RemoteError {
     /// Whether the server does not know the method it was sent, so that another protocol version may work.
+    /// Servers differ in how they say so: with the code of JSON-RPC, or with an HTTP status alone.
     pub(super) fn is_unsupported_method(&self) -> bool {
         matches!(self, Self::Rejected { fault, .. } if fault.is_unknown_method())
             || matches!(self, Self::Status { status: 400 | 404 | 405 | 406 | 501, .. })

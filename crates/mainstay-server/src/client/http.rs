@@ -26,7 +26,7 @@ pub(super) type OnNotification<'a> = &'a mut (dyn FnMut(&str, &Value) + Send);
 
 /// How the requests of a client refer to the protocol version.
 pub(super) enum Version {
-    /// Not agreed yet, or a dialect without versions.
+    /// Not agreed yet, or the dialect `mira`, which has no versions.
     None,
     /// Agreed in the handshake; each request names it in a header.
     Agreed(String),
@@ -41,10 +41,12 @@ pub(super) struct HttpClient {
     /// The URL without secrets, for messages.
     shown: String,
     token: Option<HeaderValue>,
+    /// Of one request, connecting and reading included.
     timeout: Duration,
     pub(super) version: Version,
     /// Set by the first response that names one; later ones cannot change it.
     session: OnceLock<HeaderValue>,
+    /// Ids are not reused within a client, so a late response cannot be taken for another one.
     next_id: AtomicU64,
 }
 
@@ -101,6 +103,7 @@ impl HttpClient {
         }
         let response = request.send().await.map_err(|error| self.failed(&error))?;
         if let Some(session) = response.headers().get(SESSION) {
+            // A server that could change it later could move the client into a session of its choice.
             self.session.get_or_init(|| session.clone());
         }
         let status = response.status();
@@ -116,6 +119,7 @@ impl HttpClient {
 
     /// Sends a notification, which has no response.
     pub(super) async fn notify(&self, method: &str) -> Result<(), RemoteError> {
+        // The status is not looked at: a server that rejects this rejects the next request, and says more then.
         let sent = self.post(rpc::notification(method)).send().await;
         sent.map(|_| ()).map_err(|error| self.failed(&error))
     }
@@ -190,6 +194,7 @@ impl HttpClient {
     }
 
     /// Reads a response up to the first answer to the request, within the size limit.
+    /// A stream is not read to its end: some servers keep it open after the response.
     async fn read(&self, mut response: Response, pending: &mut PendingResponse<'_>) -> Result<(), RemoteError> {
         let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let streamed = kind.starts_with("text/event-stream");
@@ -203,6 +208,7 @@ impl HttpClient {
             } else {
                 whole.extend_from_slice(&chunk);
             }
+            // What is held counts, not what was received: a stream of many small events may run for long.
             if whole.len() + events.held() > MAX_RESPONSE {
                 return Err(RemoteError::TooLong { url: self.shown.clone(), limit: MAX_RESPONSE });
             }

@@ -28,16 +28,9 @@ const MAX_TOOLS: usize = 10_000;
 /// A whole list may take as long as this many requests.
 const LIST_TIMES: u32 = 10;
 
-/// A server whose protocol is known.
+/// A server whose protocol is known: that of its client's version, or the dialect `mira` if it has none.
 pub struct RemoteServer {
     http: HttpClient,
-    protocol: Protocol,
-}
-
-/// What the server speaks.
-enum Protocol {
-    Standard,
-    Mira,
 }
 
 /// One tool, as the server lists it.
@@ -45,7 +38,9 @@ enum Protocol {
 pub struct RemoteTool {
     pub name: String,
     pub description: String,
+    /// Only the dialect `mira` lists disabled tools, and marks them.
     pub enabled: bool,
+    /// Empty if the server lists none; arguments are then parsed without it.
     pub input_schema: Map<String, Value>,
     /// The whole entry of the list.
     pub listed: Value,
@@ -76,16 +71,18 @@ impl RemoteServer {
                 let version = version.ok_or_else(|| http.violation("its handshake names no protocol version"))?;
                 http.version = Version::Agreed(version.to_owned());
                 http.notify("notifications/initialized").await?;
-                Ok(Self { http, protocol: Protocol::Standard })
+                Ok(Self { http })
             }
+            // A server of the stateless protocol alone does not know `initialize`, and neither does `mira`.
             Err(error) if error.is_unsupported_method() => {
                 http.version = Version::Stateless(STATELESS_VERSION);
                 match http.request("server/discover", &json!({})).await {
-                    Ok(_) => Ok(Self { http, protocol: Protocol::Standard }),
+                    Ok(_) => Ok(Self { http }),
+                    // No answer says nothing about the protocol; an answer of any other kind does.
                     Err(error @ (RemoteError::TimedOut { .. } | RemoteError::Unreachable { .. })) => Err(error),
                     Err(_) => {
                         http.version = Version::None;
-                        Ok(Self { http, protocol: Protocol::Mira })
+                        Ok(Self { http })
                     }
                 }
             }
@@ -164,13 +161,13 @@ impl RemoteServer {
                 on_output(chunk);
             }
         };
-        match self.protocol {
-            Protocol::Standard => {
+        match self.http.version {
+            Version::Agreed(_) | Version::Stateless(_) => {
                 let params = json!({"name": tool, "arguments": args});
                 let result = self.http.call("tools/call", &params, idempotency_key, &mut on_notification).await?;
                 standard_reply(result).map_err(|what| self.http.violation(&what))
             }
-            Protocol::Mira => {
+            Version::None => {
                 let result = self.http.call(tool, args, idempotency_key, &mut on_notification).await?;
                 Ok(RemoteReply { value: Some(result.clone()), content: Vec::new(), failed: false, result })
             }

@@ -6,6 +6,7 @@ use mainstay_core::{Answer, BoxFuture, NoSink, Note, OpenQuestions, Result, Sink
 use mainstay_wire::{Dialect, Id};
 use tokio::sync::{Mutex, mpsc};
 
+/// The sink of a call whose client wants output while it runs; it sends nothing else, and cannot ask.
 pub(super) struct Chunks {
     dialect: Arc<dyn Dialect>,
     id: Id,

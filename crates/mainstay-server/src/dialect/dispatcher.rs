@@ -1,11 +1,15 @@
 //! The dispatcher: turns a decoded request into calls of the engine, and the outcome into an encoded response.
+//!
+//! It relies on the transport for the caller, the size limit and the request id, on the dialect for every name, shape and
+//! code, and on the engine for every policy. So a request that never reaches a tool (an unknown name, a malformed message)
+//! is passed to the engine as well: it has to be counted and recorded like any other.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::{Call, CancellationToken, Error, Kind, NoSink, Result, Scope, Sink};
-use mainstay_engine::{AuditedQuery, Engine};
+use mainstay_engine::Engine;
 use mainstay_wire::{
     Dialect, Encoded, Endpoint, ErrorResponse, HttpError, Id, NameKind, Operation, Request, ServerState, ToolQuery,
     jsonrpc,
@@ -24,6 +28,7 @@ pub(crate) struct Dispatcher {
     pub(crate) engine: Engine,
     pub(crate) dialect: Arc<dyn Dialect>,
     pub(super) endpoint: Endpoint,
+    /// The version of this program, which some dialects tell in `initialize`.
     version: &'static str,
     /// Whether `initialize` succeeded; on stdio the dispatcher serves a single client.
     initialized: AtomicBool,
@@ -32,6 +37,7 @@ pub(crate) struct Dispatcher {
 /// Who makes a request, and how they can be reached while it is carried out.
 pub(crate) struct RequestContext {
     pub(crate) connection: Connection,
+    /// Connects the log, the audit and the response; over HTTP a client may choose it.
     pub(crate) request_id: Arc<str>,
     /// The session of a connection that is one, as on stdio.
     pub(crate) session: Option<Arc<str>>,
@@ -39,6 +45,7 @@ pub(crate) struct RequestContext {
     pub(crate) claimed_session: Option<String>,
     /// Whom the client claims to act for: kept in the session, and never trusted.
     pub(crate) claimed_user: Option<String>,
+    /// From a header. Stdio has no place for one.
     pub(crate) idempotency_key: Option<String>,
     /// Where chunks of output go, if the client wants them.
     pub(crate) chunks: Option<mpsc::Sender<Vec<u8>>>,
@@ -54,14 +61,6 @@ pub(crate) struct Response {
     pub(crate) http: HttpError,
     /// The session that was opened.
     pub(crate) session: Option<String>,
-}
-
-/// What happens to a request that names a session which is not the caller's.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SessionCheck {
-    Required,
-    /// The request does not depend on a session, so that one is ignored.
-    Optional,
 }
 
 impl Dispatcher {
@@ -85,6 +84,7 @@ impl Dispatcher {
 
     /// The error for a request that comes before `initialize`, where the dialect has such a gate.
     fn gate(&self, operation: &Operation) -> Option<ErrorResponse> {
+        // A message that cannot be read gets its own error: that it came too early is not what is wrong with it.
         let passes = matches!(operation, Operation::Initialize(_) | Operation::Malformed(_));
         if passes || self.initialized.load(Ordering::Acquire) {
             return None;
@@ -136,21 +136,24 @@ impl Dispatcher {
             let server = ServerState { version: self.version, session: opened.as_deref(), tools, resources, prompts };
             Ok((self.dialect.initialize(params, server), opened))
         };
-        let result = self.query("initialize", None, SessionCheck::Optional, context, work).await;
+        let result = self.query("initialize", None, context, work).await;
         let (result, opened) = result.map_err(|error| self.error(&error, "initialize", context))?;
+        // Only now: an `initialize` that a policy rejected does not open the gate.
         self.initialized.store(true, Ordering::Release);
         *session = opened;
         Ok(result.to_string().into_bytes())
     }
 
+    /// A list is one audited query: it needs the scope to read and counts against the rate limits.
     async fn list(&self, method: &str, context: &RequestContext, work: impl Future<Output = Result<Value>>) -> Encoded {
-        let listed = self.query(method, Some(Scope::Read), SessionCheck::Required, context, work).await;
+        let listed = self.query(method, Some(Scope::Read), context, work).await;
         listed.map(|list| list.to_string().into_bytes()).map_err(|error| self.error(&error, method, context))
     }
 
     async fn call_tool(&self, name: &str, args: Option<Value>, id: Option<&Id>, context: &RequestContext) -> Encoded {
         let operation = || format!("tools/call {}", excerpt(name));
-        let registry = self.engine.registry().clone();
+        let registry = self.engine.registry();
+        // A tool that the dialect does not expose must not differ from one that does not exist.
         let exposed = registry.tool(name).filter(|tool| {
             let hidden = self.dialect.hides_disabled_tools() && !registry.is_enabled(tool.info());
             !hidden && self.dialect.tool_name(tool.info()).is_some_and(|known| known == name)
@@ -160,6 +163,7 @@ impl Dispatcher {
             let reason = Error::unknown("The dialect exposes no tool of this name.");
             return self.rejected(&operation(), name, reason, response, context).await;
         };
+        // The shape that the dialect's contract demands, before the schema of the tool: its error has another code.
         let args = match self.dialect.arguments(tool.info(), args) {
             Ok(args) => args,
             Err(response) => {
@@ -171,7 +175,9 @@ impl Dispatcher {
             Ok(call) => call,
             Err(error) => return self.failed_call(&error, name, context),
         };
+        // Checked by the engine, after rate and scope, like the schema of the tool itself.
         call.narrowed = self.dialect.narrowed(name);
+        // Chunks carry the request's id, so a request without one gets none.
         call.sink = match (&context.chunks, id) {
             (Some(chunks), Some(id)) => {
                 Arc::new(Chunks::new(self.dialect.clone(), id.clone(), chunks.clone())) as Arc<dyn Sink>
@@ -179,6 +185,7 @@ impl Dispatcher {
             (Some(_) | None, _) => Arc::new(NoSink),
         };
         match self.engine.call_tool(name, args, call, &context.connection.lane).await {
+            // Dialects differ in what a failed call is: an error of the protocol, or a result that says so.
             Ok(reply) => self.dialect.reply(name, reply),
             Err(error) => self.failed_call(&error, name, context),
         }
@@ -189,6 +196,7 @@ impl Dispatcher {
             let call = self.call(&format!("resources/read {}", excerpt(uri)), context).await?;
             let contents = self.engine.read_resource(uri, call, &context.connection.lane).await?;
             let resources = self.resources();
+            // Some dialects repeat in a result what the list says about the resource.
             let listed = resources.iter().find(|resource| resource.uri == uri);
             self.dialect.contents(uri, contents, listed)
         };
@@ -218,16 +226,22 @@ impl Dispatcher {
             Ok(session) => session,
             Err(error) => {
                 let failed = std::future::ready(Err(error));
-                return self.query(operation, None, SessionCheck::Optional, context, failed).await;
+                return self.query(operation, None, context, failed).await;
             }
         };
+        let mut call = self.call_of(context, session);
+        call.idempotency_key.clone_from(&context.idempotency_key);
+        call.cancel = context.cancel.clone();
+        Ok(call)
+    }
+
+    /// Who makes a request, and under which policies.
+    fn call_of(&self, context: &RequestContext, session: Option<Arc<str>>) -> Call {
         let mut call = Call::new(context.connection.caller.clone());
         call.request_id = context.request_id.clone();
         call.session = session;
-        call.idempotency_key.clone_from(&context.idempotency_key);
         call.policy = self.dialect.policy();
-        call.cancel = context.cancel.clone();
-        Ok(call)
+        call
     }
 
     /// Counts and records a request that cannot be carried out. `response` is what the dialect says about it, unless a
@@ -240,40 +254,34 @@ impl Dispatcher {
         response: ErrorResponse,
         context: &RequestContext,
     ) -> Encoded {
+        // A policy that rejects the request gives another kind of error than the reason it came with.
         let kind = reason.kind;
         let work = std::future::ready(Err::<(), _>(reason));
-        match self.query(operation, None, SessionCheck::Optional, context, work).await {
+        match self.query(operation, None, context, work).await {
             Err(error) if error.kind != kind => Err(self.error(&error, name, context)),
             Ok(()) | Err(_) => Err(response),
         }
     }
 
-    /// Does `work` under the policies of a query, and records it as `operation`.
+    /// Does `work` under the policies of a query, and records it as `operation`. One that needs a scope shows data, and
+    /// fails if it names a session which is not the caller's; any other does not depend on a session and ignores it.
     pub(crate) async fn query<T>(
         &self,
         operation: &str,
         scope: Option<Scope>,
-        check: SessionCheck,
         context: &RequestContext,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let (session, checked) = match self.session_id(context).await {
             Ok(session) => (session, Ok(())),
-            Err(error) if check == SessionCheck::Required => (None, Err(error)),
+            Err(error) if scope.is_some() => (None, Err(error)),
             Err(_) => (None, Ok(())),
-        };
-        let query = AuditedQuery {
-            session,
-            scope,
-            request_id: context.request_id.clone(),
-            policy: self.dialect.policy(),
-            ..AuditedQuery::new(operation, context.connection.caller.clone())
         };
         let work = async {
             checked?;
             work.await
         };
-        self.engine.audited_query(query, work).await
+        self.engine.audited_query(operation, &self.call_of(context, session), scope, work).await
     }
 
     /// The error in the dialect's terms. Where those include the status 403, HTTP adds the challenge for a missing scope.
@@ -294,6 +302,7 @@ impl Dispatcher {
     }
 
     /// Replaces a result that is larger than the dialect sends.
+    /// Measured after encoding, because the limit is one of bytes on the wire.
     fn within_limit(&self, result: Vec<u8>) -> Encoded {
         match self.dialect.policy().response_bytes {
             Some(limit) if result.len() > limit => {
@@ -316,6 +325,7 @@ fn encode(result: Result<Value>) -> Result<Vec<u8>> {
 /// The response under this id; nothing is sent for a request without one.
 pub(crate) fn respond(id: Option<&Id>, encoded: Encoded) -> Response {
     let Some(id) = id else {
+        // What HTTP answers to a message that has no response.
         let http = HttpError { status: 202, ..HttpError::default() };
         return Response { http, ..Response::default() };
     };

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::dispatcher::{Dispatcher, RequestContext};
 
 impl Dispatcher {
+    /// The page of tools that the params of `tools/list` ask for.
     pub(super) fn tool_list(&self, params: Value, context: &RequestContext) -> Result<Value> {
         let query = self.dialect.tool_query(params)?;
         let (entries, next) = self.tools(&query, &context.connection.caller)?;
@@ -21,6 +22,7 @@ impl Dispatcher {
             name.is_some_and(|name| query.matches(&name, tool, registry.is_enabled(tool)))
         };
         let page = registry.tools_where(caller, wanted, query.cursor.as_deref(), query.limit)?;
+        // Some dialects list each tool's quota; the settings have them under the listed names.
         let quotas = &self.engine.settings().rate.per_tool;
         let entry = |tool: &ToolInfo| {
             let (enabled, quota) = (registry.is_enabled(tool), quotas.get(&tool.listed).copied());
@@ -36,6 +38,7 @@ impl Dispatcher {
         known.and_then(|uri| registry.provider(uri)).map(|provider| provider.list()).unwrap_or_default()
     }
 
+    /// The prompts that the dialect's contract knows, as its list shows them.
     pub(crate) fn prompts(&self) -> Result<Vec<Value>> {
         let prompts = self.engine.registry().prompts(None, usize::MAX)?.items;
         Ok(prompts.iter().filter_map(|prompt| self.dialect.prompt_entry(prompt)).collect())

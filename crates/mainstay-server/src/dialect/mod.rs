@@ -10,4 +10,4 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use dispatcher::{Dispatcher, RequestContext, Response, SessionCheck, respond};
+pub(crate) use dispatcher::{Dispatcher, RequestContext, Response, respond};

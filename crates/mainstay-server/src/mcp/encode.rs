@@ -4,8 +4,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
-    Annotations, Audience, Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
-    ResourceInfo, ResourceLink, ResourceTemplate, Role, ToolInfo,
+    Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply, ResourceInfo, ResourceTemplate,
+    Role, ToolInfo,
 };
 use mainstay_wire::reason;
 use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
@@ -18,12 +18,13 @@ use super::shared::Shared;
 pub(super) fn tool(info: &ToolInfo) -> wire::Tool {
     let mut tool = wire::Tool::default();
     tool.name = info.listed.clone().into();
-    tool.title = non_empty(&info.title);
-    tool.description = non_empty(&info.description).map(Into::into);
+    tool.title = non_empty(info.title);
+    tool.description = non_empty(info.description).map(Into::into);
     tool.input_schema = info.input_schema.clone();
     tool.output_schema.clone_from(&info.output_schema);
+    // The protocol has the title in two places: versions before 2025-06-18 know only the one in the annotations.
     let mut hints = wire::ToolAnnotations::default();
-    hints.title = non_empty(&info.title);
+    hints.title = non_empty(info.title);
     hints.read_only_hint = Some(info.effect == Effect::Reads);
     // A command can do anything, so it counts as destructive.
     hints.destructive_hint = Some(matches!(info.effect, Effect::Destroys | Effect::Executes));
@@ -91,13 +92,8 @@ pub(super) fn prompt_reply(reply: PromptReply) -> wire::GetPromptResult {
     result
 }
 
-/// One part of a resource that was read.
-pub(super) fn contents(contents: Contents) -> wire::ResourceContents {
-    body(contents.uri, contents.mime, contents.body)
-}
-
-/// Text travels as it is, bytes in base64: JSON has no other place for them.
-fn body(uri: String, mime: Option<String>, body: Body) -> wire::ResourceContents {
+/// One part of a resource that was read. Text travels as it is, bytes in base64: JSON has no other place for them.
+pub(super) fn contents(Contents { uri, mime, body }: Contents) -> wire::ResourceContents {
     let out = match body {
         Body::Text(text) => wire::ResourceContents::text(text, uri),
         Body::Bytes(bytes) => wire::ResourceContents::blob(BASE64.encode(bytes), uri),
@@ -127,85 +123,25 @@ pub(super) fn reply(reply: Reply) -> CallToolResult {
 /// A content block. Images and audio travel in base64, like the bytes of a resource.
 fn block(block: Block) -> ContentBlock {
     match block {
-        Block::Text { text, annotations } => {
-            let mut out = wire::TextContent::new(text);
-            out.annotations = annotations.map(content_annotations);
-            ContentBlock::Text(out)
-        }
-        Block::Image { data, mime, annotations } => {
-            let mut out = wire::ImageContent::new(BASE64.encode(data), mime);
-            out.annotations = annotations.map(content_annotations);
-            ContentBlock::Image(out)
-        }
-        Block::Audio { data, mime, annotations } => {
-            let mut out = wire::AudioContent::new(BASE64.encode(data), mime);
-            out.annotations = annotations.map(content_annotations);
-            ContentBlock::Audio(out)
-        }
-        Block::Resource { uri, mime, body: content, annotations } => {
-            let mut out = wire::EmbeddedResource::new(body(uri, mime, content));
-            out.annotations = annotations.map(content_annotations);
-            ContentBlock::Resource(out)
-        }
-        Block::Link(link) => ContentBlock::resource_link(linked_resource(link)),
+        Block::Text { text } => ContentBlock::text(text),
+        Block::Image { data, mime } => ContentBlock::image(BASE64.encode(data), mime),
+        Block::Audio { data, mime } => ContentBlock::audio(BASE64.encode(data), mime),
+        Block::Resource(resource) => ContentBlock::resource(contents(resource)),
     }
-}
-
-/// A reference to a resource that the client may read later.
-fn linked_resource(link: ResourceLink) -> wire::Resource {
-    let mut out = wire::Resource::new(link.uri, link.name);
-    out.title = link.title;
-    out.description = link.description;
-    out.mime_type = link.mime;
-    out.size = link.size;
-    out.annotations = link.annotations.map(content_annotations);
-    out
-}
-
-/// Annotations of a content block. An empty audience means everybody, which the protocol expresses by leaving it out.
-fn content_annotations(annotations: Annotations) -> wire::Annotations {
-    let mut out = wire::Annotations::default();
-    let audience = annotations.audience.into_iter().map(|who| match who {
-        Audience::User => wire::Role::User,
-        Audience::Assistant => wire::Role::Assistant,
-    });
-    out.audience = Some(audience.collect::<Vec<_>>()).filter(|audience| !audience.is_empty());
-    out.priority = annotations.priority;
-    out.last_modified = annotations.last_modified.map(|time| time.to_string());
-    out
 }
 
 /// The result of a failed tool call. It is a result that the model can read and react to; only an unknown tool, or a
 /// missing capability in the stateless protocol, is an error of the protocol.
 pub(super) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, ErrorData> {
-    match error.kind {
-        Kind::Unknown => Err(protocol_error(error)),
-        // The stateless protocol has a code that tells the client which capability to declare.
-        Kind::Unsupported if era == Era::Stateless && needs_capability(&error) => Err(protocol_error(error)),
-        Kind::Unsupported
-        | Kind::Invalid
-        | Kind::NotFound
-        | Kind::Denied
-        | Kind::Unauthorized
-        | Kind::ConsentRequired
-        | Kind::RateLimited
-        | Kind::Conflict
-        | Kind::TooLarge
-        | Kind::Unavailable
-        | Kind::Cancelled
-        | Kind::TimedOut
-        | Kind::InputRequired
-        | Kind::Internal => {
-            let mut result = CallToolResult::error(vec![ContentBlock::text(error.public)]);
-            let mut meta = wire::MetaObject::new();
-            meta.0.insert(
-                "io.mainstay/error".into(),
-                json!({"kind": error.kind.as_str(), "data": error.reason.as_deref().map(reason)}),
-            );
-            result.meta = Some(meta);
-            Ok(result)
-        }
+    // The stateless protocol has a code that tells the client which capability to declare.
+    if error.kind == Kind::Unknown || (era == Era::Stateless && needs_capability(&error)) {
+        return Err(protocol_error(error));
     }
+    let data = error.reason.as_deref().map(reason);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(error.public)]);
+    let meta = result.meta.get_or_insert_default();
+    meta.0.insert("io.mainstay/error".into(), json!({"kind": error.kind.as_str(), "data": data}));
+    Ok(result)
 }
 
 /// Whether the call failed because the client did not declare a capability.
@@ -219,6 +155,7 @@ pub(super) fn protocol_error(error: Error) -> ErrorData {
     let needs_capability = needs_capability(&error);
     let data = error.reason.as_deref().map(reason);
     match error.kind {
+        // What another request of the same client could do better.
         Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {
             ErrorData::invalid_params(error.public, data)
         }
@@ -226,6 +163,7 @@ pub(super) fn protocol_error(error: Error) -> ErrorData {
         Kind::Unsupported if needs_capability => {
             ErrorData::new(wire::ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, error.public, data)
         }
+        // Well-formed, and rejected for what it is or for who sent it.
         Kind::Denied
         | Kind::Unauthorized
         | Kind::ConsentRequired
@@ -233,6 +171,7 @@ pub(super) fn protocol_error(error: Error) -> ErrorData {
         | Kind::Cancelled
         | Kind::Unsupported
         | Kind::InputRequired => ErrorData::invalid_request(error.public, data),
+        // Not the client's fault: the same request may succeed later.
         Kind::Unavailable | Kind::TimedOut | Kind::Internal => ErrorData::internal_error(error.public, data),
     }
 }

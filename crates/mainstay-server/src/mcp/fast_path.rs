@@ -93,6 +93,7 @@ pub(crate) struct PlainCall {
     connection: Connection,
 }
 
+/// A response of JSON-RPC. The SDK's own message type would first convert the result to its union of all results.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Response<'a> {
@@ -151,6 +152,7 @@ impl PlainCall {
         session: Option<Arc<str>>,
         key: Option<String>,
     ) -> Option<Self> {
+        // Nothing has been counted or recorded yet: a call that turns out not to be plain leaves no trace here.
         let Message { id, params, .. } = message;
         let id = plain_id(id)?;
         let args = params.arguments.map_or(Value::Null, Value::Object);
@@ -160,6 +162,7 @@ impl PlainCall {
         }
         let mut call = Call::new(connection.caller.clone());
         call.session = session;
+        // The order of `Handler::idempotency_key`: `_meta` wins over the header.
         call.idempotency_key = params.meta.idempotency_key.or(key);
         Some(Self { id, era, name: params.name.into_owned(), args, call, connection: connection.clone() })
     }
@@ -202,6 +205,7 @@ impl PlainCall {
 /// A string or an integer. `1.0`, `1e3` and ids that are too long are left to the SDK path to reject.
 fn plain_id(raw: &RawValue) -> Option<RequestId> {
     let text = raw.get();
+    // A request that is answered under an id spelled differently would not be recognised by its client.
     let whole = text.starts_with('"') || text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     if whole && text.len() <= MAX_ID { serde_json::from_str(text).ok() } else { None }
 }
@@ -209,6 +213,7 @@ fn plain_id(raw: &RawValue) -> Option<RequestId> {
 /// Whether the content negotiation is the usual one: the protocol wants clients to accept both kinds of response.
 fn accepts_json(headers: &HeaderMap) -> bool {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    // What differs from that may still be valid, and is for the SDK to judge.
     let accept = text(header::ACCEPT);
     text(header::CONTENT_TYPE).starts_with("application/json")
         && accept.contains("application/json")
@@ -241,6 +246,7 @@ fn is_plain_tool(shared: &Shared, name: &str) -> bool {
     })
 }
 
+/// A property marked so has to be repeated in an HTTP header, and the SDK compares the two. Nested ones count.
 fn has_header_argument(schema: &Map<String, Value>) -> bool {
     schema.contains_key("x-mcp-header")
         || schema

@@ -17,15 +17,15 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
 use crate::connection::Connection;
 use crate::headers::single;
 
 use super::encode;
-use super::invocation::{self, CallResult};
-use super::request::{Era, Invocation, RequestContext};
+use super::invocation::{self, CallResult, invoke};
+use super::request::{Era, RequestContext};
 use super::sessions::InSession;
 use super::shared::Shared;
 use super::sink::PeerSink;
@@ -46,13 +46,21 @@ const MAX_INITIALIZE: usize = 64 * 1024;
 /// The SDK's context of a request; ours ([`RequestContext`]) is made from it.
 type Context = rmcp::service::RequestContext<RoleServer>;
 
+/// The params of a list: where the page begins.
+type Paging = Option<PaginatedRequestParams>;
+
+/// The result of a method. Its error is one of the protocol, whose codes [`encode::protocol_error`] decides.
+type Result<T> = std::result::Result<T, ErrorData>;
+
 /// Serves one session, one stdio client, or a single stateless request.
 pub(crate) struct Handler {
     shared: Arc<Shared>,
     /// The client on stdio; over HTTP each request carries its own connection and session.
     stdio: Option<StdioClient>,
     /// What the client set with `logging/setLevel`.
+    /// Debug until then: the protocol leaves the default to the server, and a client that wants less says so.
     level: Mutex<LoggingLevel>,
+    /// The URIs of `resources/subscribe`, which only the older protocol has; `subscriptions/listen` has its own.
     subscribed: SubscribedResources,
     /// Stops the notifications about changes when the session ends.
     notifying: Mutex<Option<DropGuard>>,
@@ -101,14 +109,14 @@ impl Handler {
     }
 
     /// The connection of a request. Without one nothing is served: there would be nobody to check and to record.
-    fn connection(&self, context: &Context) -> Result<Connection, ErrorData> {
+    fn connection(&self, context: &Context) -> Result<Connection> {
         let from_http = || Self::parts(context).and_then(|parts| parts.extensions.get::<Connection>()).cloned();
         let from_stdio = self.stdio.as_ref().map(|client| client.connection.clone());
         from_stdio.or_else(from_http).ok_or_else(|| ErrorData::internal_error("The request has no caller.", None))
     }
 
     /// The connection, if its caller has the scope to read.
-    fn reader(&self, context: &Context) -> Result<Connection, ErrorData> {
+    fn reader(&self, context: &Context) -> Result<Connection> {
         let connection = self.connection(context)?;
         self.shared.engine.admit_reader(&connection.caller).map_err(|error| {
             connection.missing_scope.note(&error);
@@ -118,16 +126,17 @@ impl Handler {
     }
 
     /// The connection, if its caller has the scope to read and is within the rate limit of lists.
-    fn lister(&self, context: &Context, method: &str) -> Result<Connection, ErrorData> {
+    fn lister(&self, context: &Context, method: &str) -> Result<Connection> {
         let connection = self.connection(context)?;
+        // Counted before the scope is checked, as in the pipeline: a rejected request costs work, too.
         self.shared.engine.admit_listing(&connection.caller, method).map_err(encode::protocol_error)?;
         self.reader(context)
     }
 
     /// The idempotency key, from the request's `_meta` or its header. An unreadable key is an error: without the key a
     /// retry would run the call a second time.
-    fn idempotency_key(context: &Context) -> Result<Option<String>, ErrorData> {
-        let wrong = |what: &str| ErrorData::invalid_params(format!("The idempotency key {what}."), None);
+    fn idempotency_key(context: &Context) -> Result<Option<String>> {
+        let wrong = |what: &str| invalid(format!("The idempotency key {what}."));
         if let Some(key) = context.meta.get("io.mainstay/idempotencyKey") {
             return key.as_str().map(|key| Some(key.to_owned())).ok_or_else(|| wrong("must be a string"));
         }
@@ -142,16 +151,17 @@ impl Handler {
     }
 
     /// The tasks of the request's principal.
-    fn tasks(&self, context: &Context) -> Result<TaskManager, ErrorData> {
+    fn tasks(&self, context: &Context) -> Result<TaskManager> {
         Ok(self.shared.tasks.of(&self.connection(context)?.caller.principal))
     }
 
-    fn cursor(request: Option<PaginatedRequestParams>) -> Option<String> {
+    /// The cursor is opaque here; the registry made it, and rejects one that it did not make.
+    fn cursor(request: Paging) -> Option<String> {
         request.and_then(|request| request.cursor)
     }
 
     /// What the other modules need to know of a request.
-    fn request(&self, context: &Context) -> Result<RequestContext, ErrorData> {
+    fn request(&self, context: &Context) -> Result<RequestContext> {
         let era = Era::of(context);
         let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
         Ok(RequestContext {
@@ -177,17 +187,13 @@ impl ServerHandler for Handler {
     }
 
     /// The handshake of the older protocol. It counts against the rate limit like a list: each one opens a session.
-    async fn initialize(
-        &self,
-        request: InitializeRequestParams,
-        context: Context,
-    ) -> Result<InitializeResult, ErrorData> {
+    async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult> {
         let caller = self.connection(&context)?.caller;
         self.shared.engine.admit_listing(&caller, "initialize").map_err(encode::protocol_error)?;
         let length = serde_json::to_vec(&request).map_or(usize::MAX, |params| params.len());
         if length > MAX_INITIALIZE {
             let message = format!("The params of initialize have {length} bytes; the limit is {MAX_INITIALIZE}.");
-            return Err(ErrorData::invalid_params(message, None));
+            return Err(invalid(message));
         }
         // What the default implementation of the trait does as well; this one only adds the checks before it.
         context.peer.set_peer_info(request.clone());
@@ -203,7 +209,7 @@ impl ServerHandler for Handler {
     }
 
     /// What 2026-07-28 has instead of the handshake. It needs no scope, so that any client can find out what is served.
-    async fn discover(&self, context: Context) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: Context) -> Result<DiscoverResult> {
         let versions = self.supported_protocol_versions().into_owned();
         let mut result = DiscoverResult::from_server_info(versions, self.get_info());
         // The same for every caller, so that a shared cache may keep it. Lists are not: they depend on scopes.
@@ -214,11 +220,7 @@ impl ServerHandler for Handler {
     }
 
     /// The tools that the caller's scopes allow; others it could not call anyway.
-    async fn list_tools(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(&self, request: Paging, context: Context) -> Result<ListToolsResult> {
         let connection = self.lister(&context, "tools/list")?;
         let registry = self.shared.engine.registry();
         let page = registry
@@ -233,16 +235,13 @@ impl ServerHandler for Handler {
         self.shared.engine.registry().tool(name).map(|tool| encode::tool(tool.info()))
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse, ErrorData> {
+    /// Most failures are results that the model can read; see [`encode::tool_error`] for those that are not.
+    async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse> {
         invocation::call_tool(&self.shared, self.request(&context)?, request).await
     }
 
     /// Asks the resource providers in turn, which may read files; the cursor says where to go on.
-    async fn list_resources(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListResourcesResult, ErrorData> {
+    async fn list_resources(&self, request: Paging, context: Context) -> Result<ListResourcesResult> {
         self.lister(&context, "resources/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.resources(Self::cursor(request).as_deref(), PAGE).await.map_err(encode::protocol_error)?;
@@ -250,11 +249,8 @@ impl ServerHandler for Handler {
         complete_list!(self, context, ListResourcesResult::with_all_items(resources), page.next)
     }
 
-    async fn list_resource_templates(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+    /// Templates are in memory, so no provider is waited for.
+    async fn list_resource_templates(&self, request: Paging, context: Context) -> Result<ListResourceTemplatesResult> {
         self.lister(&context, "resources/templates/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.templates(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
@@ -267,17 +263,12 @@ impl ServerHandler for Handler {
         &self,
         request: ReadResourceRequestParams,
         context: Context,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let invocation = Invocation {
-            method: "resources/read",
-            target: request.uri.clone(),
-            args: Value::Null,
-            state: request.request_state,
-            responses: request.input_responses,
-        };
-        let (engine, request_context) = (&self.shared.engine, self.request(&context)?);
-        let read = |call| engine.read_resource(&request.uri, call, &request_context.connection.lane);
-        let contents = match invocation::invoke(&self.shared, &request_context, invocation, read).await? {
+    ) -> Result<ReadResourceResponse> {
+        let ReadResourceRequestParams { uri, request_state, input_responses, .. } = request;
+        let (shared, request) = (&self.shared, self.request(&context)?);
+        let read = |call| shared.engine.read_resource(&uri, call, &request.connection.lane);
+        let asked = json!(["resources/read", uri]);
+        let contents = match invoke(shared, &request, asked, request_state, input_responses, read).await? {
             CallResult::Output(contents, _) => contents,
             CallResult::InputRequired(questions) => return Ok(ReadResourceResponse::InputRequired(questions)),
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
@@ -289,11 +280,8 @@ impl ServerHandler for Handler {
         Ok(ReadResourceResponse::Complete(result))
     }
 
-    async fn list_prompts(
-        &self,
-        request: Option<PaginatedRequestParams>,
-        context: Context,
-    ) -> Result<ListPromptsResult, ErrorData> {
+    /// All prompts, for everybody with the scope to read: prompts have no scopes of their own.
+    async fn list_prompts(&self, request: Paging, context: Context) -> Result<ListPromptsResult> {
         self.lister(&context, "prompts/list")?;
         let registry = self.shared.engine.registry();
         let page = registry.prompts(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
@@ -302,29 +290,20 @@ impl ServerHandler for Handler {
     }
 
     /// Renders a prompt, through the same pipeline as a tool call.
-    async fn get_prompt(
-        &self,
-        request: GetPromptRequestParams,
-        context: Context,
-    ) -> Result<GetPromptResponse, ErrorData> {
+    async fn get_prompt(&self, mut request: GetPromptRequestParams, context: Context) -> Result<GetPromptResponse> {
         // The SDK accepts any JSON here; the protocol allows strings only.
         let mut args = BTreeMap::new();
-        for (name, value) in request.arguments.unwrap_or_default() {
+        for (name, value) in request.arguments.take().unwrap_or_default() {
             let Value::String(value) = value else {
-                return Err(ErrorData::invalid_params(format!("The prompt argument {name:?} must be a string."), None));
+                return Err(invalid(format!("The prompt argument {name:?} must be a string.")));
             };
             args.insert(name, value);
         }
-        let invocation = Invocation {
-            method: "prompts/get",
-            args: args.iter().map(|(name, value)| (name.clone(), Value::String(value.clone()))).collect(),
-            target: request.name.clone(),
-            state: request.request_state,
-            responses: request.input_responses,
-        };
-        let (engine, request_context) = (&self.shared.engine, self.request(&context)?);
-        let get = |call| engine.get_prompt(&request.name, args, call, &request_context.connection.lane);
-        let mut result = match invocation::invoke(&self.shared, &request_context, invocation, get).await? {
+        let GetPromptRequestParams { name, request_state, input_responses, .. } = request;
+        let asked = json!(["prompts/get", name, args]);
+        let (shared, request) = (&self.shared, self.request(&context)?);
+        let get = |call| shared.engine.get_prompt(&name, args, call, &request.connection.lane);
+        let mut result = match invoke(shared, &request, asked, request_state, input_responses, get).await? {
             CallResult::Output(reply, _) => encode::prompt_reply(reply),
             CallResult::InputRequired(questions) => return Ok(GetPromptResponse::InputRequired(questions)),
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
@@ -334,30 +313,26 @@ impl ServerHandler for Handler {
     }
 
     /// Suggests values for an argument of a prompt or of a resource template.
-    async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult, ErrorData> {
+    async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult> {
         self.lister(&context, "completion/complete")?;
         let registry = self.shared.engine.registry();
         let (argument, typed) = (&request.argument.name, &request.argument.value);
         let mut values = match &request.r#ref {
-            Reference::Prompt(prompt) => match registry.prompt(&prompt.name) {
-                Some(known) => known.complete(argument, typed),
-                None => {
-                    return Err(ErrorData::invalid_params(
-                        format!("There is no prompt called {:?}.", prompt.name),
-                        None,
-                    ));
-                }
-            },
+            Reference::Prompt(prompt) => {
+                let unknown = || invalid(format!("There is no prompt called {:?}.", prompt.name));
+                registry.prompt(&prompt.name).ok_or_else(unknown)?.complete(argument, typed)
+            }
             Reference::Resource(resource) => {
                 let others = request.context.and_then(|context| context.arguments).unwrap_or_default();
                 let others = others.into_iter().collect();
                 let mut values = Vec::new();
+                // A provider that does not know the template suggests nothing, so there is no need to find the right one.
                 for provider in registry.providers() {
                     values.extend(provider.complete(&resource.uri, argument, typed, &others).await);
                 }
                 values
             }
-            _ => return Err(ErrorData::invalid_params("Only prompts and resource templates can be completed.", None)),
+            _ => return Err(invalid("Only prompts and resource templates can be completed.")),
         };
         // The protocol limits the values of one answer; `total` and `has_more` say what was left out.
         let total = values.len();
@@ -370,7 +345,8 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
-    async fn set_level(&self, request: SetLevelRequestParams, context: Context) -> Result<(), ErrorData> {
+    /// Applies to the requests that arrive after it in this session; those that run keep the level they started with.
+    async fn set_level(&self, request: SetLevelRequestParams, context: Context) -> Result<()> {
         // Stateless requests name their level in `_meta`; there is no session to keep one.
         if Era::of(&context) == Era::Stateless {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None));
@@ -380,11 +356,11 @@ impl ServerHandler for Handler {
     }
 
     /// The resource does not have to exist yet, but a provider has to be responsible for its URI.
-    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<(), ErrorData> {
+    async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<()> {
         self.lister(&context, "resources/subscribe")?;
         if request.uri.len() > MAX_SUBSCRIBED_URI {
             let message = format!("The URI has {} bytes; the limit is {MAX_SUBSCRIBED_URI}.", request.uri.len());
-            return Err(ErrorData::invalid_params(message, None));
+            return Err(invalid(message));
         }
         if self.shared.engine.registry().provider(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
@@ -396,7 +372,7 @@ impl ServerHandler for Handler {
     }
 
     /// Succeeds for a resource without a subscription as well.
-    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _context: Context) -> Result<(), ErrorData> {
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _context: Context) -> Result<()> {
         self.subscribed.remove(&request.uri);
         Ok(())
     }
@@ -407,7 +383,7 @@ impl ServerHandler for Handler {
     }
 
     /// Holds the response stream open for as long as the client wants; on stdio, until the end of input.
-    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+    async fn listen(&self, context: SubscriptionContext) -> Result<()> {
         self.reader(context.request_context())?;
         let ended = self.stdio.as_ref().map(|client| client.ended.clone()).unwrap_or_default();
         subscriptions::listen(self.shared.engine.events().changes(), &context, &ended).await;
@@ -415,33 +391,42 @@ impl ServerHandler for Handler {
     }
 
     /// Another principal's task is not in this set, so it is not found. The same holds for the next two methods.
-    async fn get_task(&self, request: GetTaskParams, context: Context) -> Result<GetTaskResult, ErrorData> {
+    async fn get_task(&self, request: GetTaskParams, context: Context) -> Result<GetTaskResult> {
         self.tasks(&context)?.get_task(&request.task_id).map(GetTaskResult::new)
     }
 
-    async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Result<(), ErrorData> {
+    /// Brings the answers to the questions in a task's state; the call that waits for them goes on.
+    async fn update_task(&self, request: UpdateTaskParams, context: Context) -> Result<()> {
         self.tasks(&context)?.update_task(&request.task_id, request.input_responses)
     }
 
-    async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Result<(), ErrorData> {
+    /// Ends the call behind the task as well (`tasks.rs`), which is then recorded as cancelled.
+    async fn cancel_task(&self, request: CancelTaskParams, context: Context) -> Result<()> {
         self.tasks(&context)?.cancel_task(&request.task_id)
     }
 
     /// The SDK calls this for methods it does not know, and for those whose params it could not read.
-    async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult, ErrorData> {
+    /// The two get different errors: a client with a mistake in its params must not conclude that the method is missing.
+    async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult> {
         let method = request.method.as_str();
         let removed = Era::of(&context) == Era::Stateless && REMOVED.contains(&method);
         if METHODS.contains(&method) && !removed {
-            return Err(ErrorData::invalid_params(format!("The params of {} are malformed.", request.method), None));
+            return Err(invalid(format!("The params of {} are malformed.", request.method)));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {:?}.", request.method), None))
     }
+}
+
+/// The error for params that the protocol or this server does not accept.
+fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> ErrorData {
+    ErrorData::invalid_params(message, None)
 }
 
 /// Methods that 2026-07-28 no longer has.
 const REMOVED: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// Every method of the protocol, in any version.
+/// A method that is missing here would be reported as unknown when its params are malformed.
 const METHODS: [&str; 18] = [
     "initialize",
     "server/discover",

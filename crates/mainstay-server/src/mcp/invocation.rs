@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{Call, Error, Reply, Result};
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CreateTaskResult, ErrorData, InputRequiredResult};
-use serde_json::Value;
+use mainstay_core::{Call, Error, Result};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData, InputRequiredResult, InputResponses};
+use serde_json::{Value, json};
 
-use super::request::{Invocation, RequestContext};
-use super::request_state::StateBinding;
+use super::encode;
+use super::request::RequestContext;
 use super::shared::Shared;
-use super::{encode, tasks};
+use super::tasks::{self, ReplyOrTask};
 
 /// How an invocation ended. Outputs and errors come with the request id under which the log and the audit know them.
 pub(super) enum CallResult<T> {
@@ -20,41 +20,39 @@ pub(super) enum CallResult<T> {
     InputRequired(InputRequiredResult),
 }
 
-/// Makes the engine's call for a request: `call` is the method of the engine.
+/// Makes the engine's call for a request: `call` is the method of the engine. `request` is the method, the target and the
+/// arguments; `state` and `responses` are what the client adds in the second round of a call that had questions. The state
+/// is bound to the caller and to the request, so it is of no use for any other.
 pub(super) async fn invoke<T, F: Future<Output = Result<T>>>(
     shared: &Arc<Shared>,
     context: &RequestContext,
-    invocation: Invocation,
+    request: Value,
+    state: Option<String>,
+    responses: Option<InputResponses>,
     call: impl FnOnce(Call) -> F,
 ) -> Result<CallResult<T>, ErrorData> {
     let connection = &context.connection;
-    let (method, target, args) = (invocation.method, &invocation.target, &invocation.args);
-    let binding = StateBinding { caller: &connection.caller, method, target, args };
+    let binding = json!([connection.caller.principal.as_str(), request]).to_string().into_bytes();
     let (engine, states) = (&shared.engine, &shared.request_states);
-    let answers = states.open(engine, &binding, invocation.state.as_deref(), invocation.responses).await;
+    // Opening a state uses it up, even if the call fails afterwards: the client then starts again without one.
+    let answers = states.open(engine, &binding, state.as_deref(), responses).await;
     let answers = answers.map_err(encode::protocol_error)?;
     let prepared = context.call(answers.clone());
     let id = prepared.request_id.clone();
     match call(prepared).await {
         Ok(output) => Ok(CallResult::Output(output, id)),
         Err(mut error) => {
+            // HTTP needs the scope for its challenge, and the SDK does not carry it there.
             connection.missing_scope.note(&error);
             match error.take_questions() {
                 Some(questions) => {
-                    let input_required = states.ask(engine, &binding, questions, &answers).await;
+                    let input_required = states.ask(engine, &binding, questions, answers).await;
                     Ok(CallResult::InputRequired(input_required.map_err(encode::protocol_error)?))
                 }
                 None => Ok(CallResult::Error(error, id)),
             }
         }
     }
-}
-
-/// What a call of a tool that may become a task gives.
-enum ReplyOrTask {
-    Reply(Reply),
-    /// The call goes on as a task.
-    Task(CreateTaskResult),
 }
 
 /// `tools/call`, from its params to the protocol's result.
@@ -66,26 +64,19 @@ pub(super) async fn call_tool(
     let era = context.era;
     let name = request.name.into_owned();
     let args = request.arguments.map_or(Value::Null, Value::Object);
+    // First, because it can fail: a tool that runs only as a task needs a client that supports them.
     let may_become_task = tasks::may_become_task(shared, &context, &name)?;
-    let invocation = Invocation {
-        method: "tools/call",
-        target: name.clone(),
-        args: args.clone(),
-        state: request.request_state,
-        responses: request.input_responses,
-    };
+    let (state, responses) = (request.request_state, request.input_responses);
+    let request = json!(["tools/call", name, args]);
     let call = |call: Call| async {
         if may_become_task {
-            return match tasks::run(shared, name, args, call, &context).await {
-                tasks::TaskOrResult::Finished(result) => result.map(ReplyOrTask::Reply),
-                tasks::TaskOrResult::AsTask(task) => Ok(ReplyOrTask::Task(task)),
-            };
+            return tasks::run(shared, name, args, call, &context).await;
         }
         let reply = shared.engine.call_tool(&name, args, call, &context.connection.lane).await;
         reply.map(ReplyOrTask::Reply)
     };
     // Errors of the tool are results for the model; only errors of the request are errors of the protocol.
-    let (result, id) = match invoke(shared, &context, invocation, call).await? {
+    let (result, id) = match invoke(shared, &context, request, state, responses, call).await? {
         CallResult::Output(ReplyOrTask::Reply(reply), id) => (encode::reply(reply), id),
         CallResult::Output(ReplyOrTask::Task(task), _) => return Ok(CallToolResponse::Task(task)),
         CallResult::Error(error, id) => (encode::tool_error(error, era)?, id),

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 /// Fails if the client did not declare the capability that a question needs: the protocol forbids sending it then.
 pub(super) fn check_capabilities(has: &ClientCapabilities, open: &OpenQuestions) -> Result<()> {
+    // All of them are named at once: the developer of a client then needs one attempt, not three.
     let mut missing = BTreeSet::new();
     for (_, question) in &open.questions {
         let (needed, supported) = match question {
@@ -68,14 +69,4 @@ pub(super) fn read_answer(value: Value) -> Answer {
         None => value,
     };
     Answer { action, value: content }
-}
-
-/// The inverse of [`read_answer`], for answers of earlier rounds that travel in the request state.
-pub(super) fn write_answer(answer: &Answer) -> Value {
-    let action = match answer.action {
-        AnswerAction::Accept => "accept",
-        AnswerAction::Decline => "decline",
-        AnswerAction::Cancel => "cancel",
-    };
-    json!({"action": action, "content": answer.value})
 }

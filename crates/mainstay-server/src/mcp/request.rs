@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use mainstay_core::{Answers, Call, CancellationToken, Sink};
-use rmcp::model::{ClientCapabilities, InputResponses, ProtocolVersion};
+use rmcp::model::{ClientCapabilities, ProtocolVersion};
 use rmcp::service::RoleServer;
-use serde_json::Value;
 
 use crate::connection::Connection;
 
@@ -31,9 +30,11 @@ pub(crate) struct RequestContext {
     pub(crate) connection: Connection,
     /// The session's id, if the request arrived in one that belongs to its sender.
     pub(crate) session: Option<Arc<str>>,
+    /// From the request's `_meta`, or from its HTTP header.
     pub(crate) idempotency_key: Option<String>,
     /// Where the call sends progress, log messages and questions.
     pub(crate) sink: Arc<dyn Sink>,
+    /// The SDK's token, cancelled with the request.
     pub(crate) cancel: CancellationToken,
     /// What the client declared: in its handshake, or in this very request.
     pub(crate) capabilities: ClientCapabilities,
@@ -43,6 +44,7 @@ pub(crate) struct RequestContext {
 impl RequestContext {
     /// The engine's call for this request.
     pub(crate) fn call(&self, answers: Answers) -> Call {
+        // The policy stays the default one: the standard protocol declares no policies of its own.
         let mut call = Call::new(self.connection.caller.clone());
         call.session.clone_from(&self.session);
         call.idempotency_key.clone_from(&self.idempotency_key);
@@ -51,17 +53,4 @@ impl RequestContext {
         call.cancel = self.cancel.clone();
         call
     }
-}
-
-/// What a request asks for, and the client's answers if it is the second round of a call that had questions.
-pub(crate) struct Invocation {
-    /// The protocol's method, to which the request state is bound.
-    pub(crate) method: &'static str,
-    /// The name of the tool or prompt, or the URI of the resource.
-    pub(crate) target: String,
-    /// The arguments; the request state handed to the client is bound to them and to the target.
-    pub(crate) args: Value,
-    /// The request state of the first round.
-    pub(crate) state: Option<String>,
-    pub(crate) responses: Option<InputResponses>,
 }

@@ -67,6 +67,9 @@ pub(crate) enum SessionsError {
     NotFound,
 }
 
+/// Of everything that a session id alone does not permit.
+type Result<T, E = SessionsError> = std::result::Result<T, E>;
+
 impl Sessions {
     pub(crate) fn new(engine: Engine, limit: usize, idle: Duration) -> Self {
         let mut local = LocalSessionManager::default();
@@ -122,24 +125,21 @@ impl Sessions {
     }
 
     /// The least recently used of the sessions that count, if there are at least `limit` of them.
+    /// Looks through all sessions in memory, but only when one is loaded and a limit may be reached.
     fn least_recently_used(&self, limit: usize, counts: impl Fn(&LoadedSession) -> bool) -> Option<SessionId> {
         if self.loaded.len() < limit {
             return None;
         }
-        let (mut count, mut oldest) = (0, None);
-        for session in self.loaded.iter().filter(|session| counts(session)) {
-            let last_used = *session.last_used.lock();
-            count += 1;
-            if oldest.as_ref().is_none_or(|(since, _)| last_used < *since) {
-                oldest = Some((last_used, session.key().clone()));
-            }
-        }
-        oldest.filter(|_| count >= limit).map(|(_, id)| id)
+        let mut count = 0;
+        let counted = self.loaded.iter().filter(|session| counts(session)).inspect(|_| count += 1);
+        let oldest = counted.min_by_key(|session| *session.last_used.lock()).map(|session| session.key().clone());
+        oldest.filter(|_| count >= limit)
     }
 
     /// Ends a session of this caller, in memory and in the store; false if the caller has no session with this id.
     pub(crate) async fn end(&self, id: &str) -> mainstay_core::Result<bool> {
         let Ok(principal) = principal() else { return Ok(false) };
+        // Either is enough: an idle session is only in the store, and one whose row has expired is only in memory.
         if self.engine.find_session(id, &principal).await?.is_none() && !self.touch(id) {
             return Ok(false);
         }
@@ -149,7 +149,7 @@ impl Sessions {
     }
 
     /// Loads a new or restored session for the current caller.
-    async fn load(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>, SessionsError> {
+    async fn load(&self, id: SessionId) -> Result<RestoreOutcome<<Self as SessionManager>::Transport>> {
         let session = LoadedSession { principal: principal()?, last_used: Mutex::new(Instant::now()) };
         self.make_room(&session.principal).await;
         let outcome = self.local.restore_session(id.clone()).await?;
@@ -161,21 +161,23 @@ impl Sessions {
     }
 
     /// To anybody but its owner a session does not exist.
-    fn check_owner(&self, id: &SessionId) -> Result<(), SessionsError> {
+    fn check_owner(&self, id: &SessionId) -> Result<()> {
         if self.touch(id) { Ok(()) } else { Err(SessionsError::NotFound) }
     }
 }
 
 /// The principal of the current request.
-fn principal() -> Result<Principal, SessionsError> {
+fn principal() -> Result<Principal> {
     CALLER.try_with(|caller| caller.principal.clone()).map_err(|_| SessionsError::NoCaller)
 }
 
+/// Each method checks the owner before it passes the id on: the SDK finds a session for anybody who knows its id.
 impl SessionManager for Sessions {
     type Error = SessionsError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport)> {
+        // 244 random bits. That an id cannot be guessed is the second defence; the first is the check of the owner.
         let id: SessionId = format!("{}{}", new_id(), new_id()).into();
         // If a new random id existed already, the session would be somebody else's.
         let RestoreOutcome::Restored(transport) = self.load(id.clone()).await? else {
@@ -184,20 +186,16 @@ impl SessionManager for Sessions {
         Ok((id, transport))
     }
 
-    async fn initialize_session(
-        &self,
-        id: &SessionId,
-        message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, Self::Error> {
+    async fn initialize_session(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<ServerJsonRpcMessage> {
         self.check_owner(id)?;
         Ok(self.local.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool> {
         Ok(self.check_owner(id).is_ok() && self.local.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
+    async fn close_session(&self, id: &SessionId) -> Result<()> {
         // The SDK's own worker calls this as well, outside of any request; then there is no caller to check.
         if CALLER.try_with(|_| ()).is_err() || self.check_owner(id).is_ok() {
             self.unload(id).await;
@@ -209,13 +207,14 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.check_owner(id)?;
+        // Only here is it proven that the sender owns the session; the handler trusts this mark and no header.
         message.insert_extension(InSession(id.clone()));
         Ok(self.abandoned.watch(id.clone(), self.local.create_stream(id, message).await?))
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), Self::Error> {
+    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<()> {
         self.check_owner(id)?;
         Ok(self.local.accept_message(id, message).await?)
     }
@@ -223,7 +222,7 @@ impl SessionManager for Sessions {
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.check_owner(id)?;
         Ok(self.local.create_standalone_stream(id).await?)
     }
@@ -232,7 +231,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static> {
         self.check_owner(id)?;
         match self.abandoned.resume(id, &last_event_id) {
             Some(rest) => Ok(rest.left_stream()),
@@ -240,7 +239,7 @@ impl SessionManager for Sessions {
         }
     }
 
-    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>, Self::Error> {
+    async fn restore_session(&self, id: SessionId) -> Result<RestoreOutcome<Self::Transport>> {
         self.load(id).await
     }
 }
@@ -252,6 +251,7 @@ pub(crate) struct SessionRows(pub(crate) Engine);
 impl SessionStore for SessionRows {
     async fn load(&self, id: &str) -> Result<Option<SessionState>, SessionStoreError> {
         let Some(session) = self.0.find_session(id, &principal()?).await? else { return Ok(None) };
+        // Every replica that restores a session prolongs it, so one that is in use never expires.
         self.0.extend_session(id, STORED).await?;
         Ok(Some(SessionState::new(serde_json::from_str(&session.state)?)))
     }
@@ -262,6 +262,7 @@ impl SessionStore for SessionRows {
     }
 
     async fn delete(&self, id: &str) -> Result<(), SessionStoreError> {
+        // The SDK passes on whatever id a request names, so the owner is checked here as well.
         if self.0.find_session(id, &principal()?).await?.is_some() {
             self.0.close_session(id).await?;
         }

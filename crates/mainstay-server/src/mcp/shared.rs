@@ -23,6 +23,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn new(engine: Engine, about: &About) -> Self {
+        // The same for every client; what a caller may see of it is decided when lists are made.
         let mut info = ServerConfig::new(capabilities());
         info.server_info = Implementation::new("mainstay", about.version).with_title("Mainstay");
         info.instructions = Some(about.instructions.clone());
@@ -37,6 +38,7 @@ impl Shared {
 
     /// Adds the server's name and version to a result: the stateless protocol wants it in each one.
     pub(crate) fn stamp(&self, era: Era, meta: &mut Option<MetaObject>) {
+        // Sessions were told in their handshake, and older clients do not expect it.
         if era == Era::Stateless {
             let meta = meta.get_or_insert_with(MetaObject::new);
             meta.0.insert("io.modelcontextprotocol/serverInfo".into(), self.server_info.clone());
@@ -44,7 +46,8 @@ impl Shared {
     }
 }
 
-/// What the server declares. Lists can change, because the registry can be replaced while the server runs.
+/// What the server declares. Lists may change: a tool can announce that one of them did.
+/// Completions, logging and tasks are declared without conditions; whether they are used is the client's choice.
 fn capabilities() -> ServerCapabilities {
     ServerCapabilities::builder()
         .enable_tools()

@@ -14,12 +14,14 @@ use super::request::Era;
 /// out about a lost client when it writes the reply.
 pub(super) struct PeerSink {
     peer: Peer<RoleServer>,
+    /// The request on whose stream questions are sent.
     id: RequestId,
     era: Era,
     /// Present if the client wants progress: the protocol sends none without a token.
     progress: Option<ProgressToken>,
     /// The least severe level the client wants; `None` if it wants no log messages at all.
     level: Option<LoggingLevel>,
+    /// What the client can be asked; anything else is an error of the call, not a message to the client.
     capabilities: ClientCapabilities,
 }
 
@@ -86,6 +88,7 @@ impl Sink for PeerSink {
     fn ask(&self, open: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
         Box::pin(async move {
             check_capabilities(&self.capabilities, &open)?;
+            // The newer protocol has no requests to the client: the call ends here, and its questions are the result.
             if self.era == Era::Stateless {
                 return Err(Error::input_required(open));
             }

@@ -102,6 +102,7 @@ impl AbandonedStreams {
         let key = (session.clone(), stream_of(last)?.to_owned());
         let mut log = self.logs.get(&key)?.subscribe();
         let mut next = log.borrow().after(last)?;
+        // A short queue: what a slow reader has not taken yet stays in the log, where its memory is counted.
         let (sender, receiver) = mpsc::channel(16);
         tokio::spawn(async move {
             loop {
@@ -129,6 +130,7 @@ impl AbandonedStreams {
         if !memory.grow(log.borrow().events.iter().map(size).sum()) {
             return;
         }
+        // Visible from here on: a client that reconnects finds what is logged, and waits for the rest.
         self.logs.insert(key.clone(), log.clone());
         while let Some(event) = stream.next().await {
             if !memory.grow(size(&event)) {
@@ -178,6 +180,7 @@ impl Stream for WatchedStream {
         let Some(inner) = &mut self.inner else { return Poll::Ready(None) };
         let event = std::task::ready!(inner.poll_next_unpin(context));
         match &event {
+            // Before it is passed on: the connection may break while it is being written.
             Some(event) => self.log.send_modify(|log| log.push(event.clone(), RECENT)),
             None => self.inner = None,
         }

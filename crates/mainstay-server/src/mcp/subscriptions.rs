@@ -11,6 +11,7 @@ use rmcp::service::{Peer, RoleServer, SubscriptionContext};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 /// The most resources one session can subscribe to.
+/// With the limit on the length of a URI it bounds what a session costs: 16 MB at the very worst.
 const MAX_SUBSCRIPTIONS: usize = 1000;
 
 /// The resources that one session of the older protocol has subscribed to.
@@ -21,6 +22,7 @@ impl SubscribedResources {
     /// False if the session has reached its limit.
     pub(super) fn add(&self, uri: String) -> bool {
         let mut uris = self.0.lock();
+        // A URI that is subscribed already costs nothing, so repeating it is allowed at the limit, too.
         let allowed = uris.len() < MAX_SUBSCRIPTIONS || uris.contains(&uri);
         if allowed {
             uris.insert(uri);
@@ -40,6 +42,7 @@ pub(super) fn notify_session(
     subscribed: SubscribedResources,
     end: CancellationToken,
 ) {
+    // A task of its own: nothing else of a session runs while its client waits for changes.
     tokio::spawn(async move {
         while let Some(events) = next(&mut changes, &end).await {
             for event in events {
@@ -53,6 +56,7 @@ pub(super) fn notify_session(
                     }
                     Event::ResourceUpdated { .. } | Event::Called { .. } => Ok(()),
                 };
+                // The peer is gone: its session was closed or unloaded, and nobody would receive the next one either.
                 if sent.is_err() {
                     return;
                 }
@@ -79,6 +83,7 @@ pub(super) async fn listen(mut changes: Receiver<Event>, context: &SubscriptionC
 
 /// False if the client has gone.
 async fn notify_subscriber(context: &SubscriptionContext, event: Event) -> bool {
+    // Unlike a session, such a stream receives nothing that it did not ask for.
     let (sink, accepted) = (context.sink(), context.accepted());
     let wanted = |flag: Option<bool>| flag.unwrap_or(false);
     let sent = match event {

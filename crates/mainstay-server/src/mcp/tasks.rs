@@ -45,10 +45,11 @@ pub(super) fn may_become_task(shared: &Shared, context: &RequestContext, name: &
     }
 }
 
-/// What became of a call that may become a task.
-pub(super) enum TaskOrResult {
-    Finished(Result<Reply>),
-    AsTask(CreateTaskResult),
+/// What a call that may become a task gives.
+pub(super) enum ReplyOrTask {
+    Reply(Reply),
+    /// The call goes on as a task, which the client can follow.
+    Task(CreateTaskResult),
 }
 
 /// Runs a call until it ends or becomes a task.
@@ -58,7 +59,7 @@ pub(super) async fn run(
     args: Value,
     mut call: Call,
     context: &RequestContext,
-) -> TaskOrResult {
+) -> Result<ReplyOrTask> {
     let (stage, mut watching) = watch::channel(Stage::Direct);
     call.sink = Arc::new(TaskSink {
         direct: context.sink.clone(),
@@ -70,42 +71,46 @@ pub(super) async fn run(
     call.cancel = cancel.clone();
     let id = call.request_id.clone();
     let (engine, lane) = (shared.engine.clone(), context.connection.lane.clone());
+    // Boxed, because it moves into the task if it becomes one.
     let mut work = async move { engine.call_tool(&name, args, call, &lane).await }.boxed();
     let early = tokio::select! {
         result = &mut work => Some(result),
         () = reached(&mut watching, |stage| matches!(stage, Stage::TaskWanted)) => None,
         () = tokio::time::sleep(BECOMES_TASK_AFTER) => None,
+        // While the request is open its client cancels it like any other; a task is cancelled with `tasks/cancel`.
         () = context.cancel.cancelled() => {
             cancel.cancel();
             Some(work.as_mut().await)
         }
     };
     if let Some(result) = early {
-        return TaskOrResult::Finished(result);
+        return result.map(ReplyOrTask::Reply);
     }
     // A call that has asked a question is about to end with it.
     let asking = matches!(&*stage.borrow(), Stage::Asking);
     let life = Duration::from_secs(shared.engine.settings().long_deadline_seconds) + RESULT_KEPT;
     let tasks = shared.tasks.with_capacity(&context.connection.caller.principal, life).filter(|_| !asking);
     if let Some(tasks) = tasks {
-        return TaskOrResult::AsTask(spawn(shared, &tasks, life, RunningCall { work, stage, cancel, id }));
+        return Ok(ReplyOrTask::Task(spawn(shared, &tasks, life, work, stage, cancel, id)));
     }
+    // A sink that waits for its task has to learn that there will be none.
     stage.send_replace(Stage::NoTask);
-    TaskOrResult::Finished(work.await)
+    work.await.map(ReplyOrTask::Reply)
 }
 
-struct RunningCall {
-    work: BoxFuture<'static, Result<Reply>>,
+/// Hands a running call over to a new task. `cancel` ends the call itself: cancelling the task alone would leave it
+/// running, and without the audit entry that says so.
+fn spawn(
+    shared: &Arc<Shared>,
+    tasks: &TaskManager,
+    life: Duration,
+    mut work: BoxFuture<'static, Result<Reply>>,
     stage: watch::Sender<Stage>,
     cancel: CancellationToken,
     id: Arc<str>,
-}
-
-/// Hands a running call over to a new task.
-fn spawn(shared: &Arc<Shared>, tasks: &TaskManager, life: Duration, running: RunningCall) -> CreateTaskResult {
+) -> CreateTaskResult {
     let life = u64::try_from(life.as_millis()).unwrap_or(u64::MAX);
     let options = TaskOptions::new().with_ttl_ms(life).with_poll_interval_ms(POLL_INTERVAL_MS);
-    let RunningCall { mut work, stage, cancel, id } = running;
     let shared = shared.clone();
     let task = tasks.spawn(options, move |context| {
         stage.send_replace(Stage::Task(context.clone()));
@@ -161,6 +166,7 @@ struct TaskSink {
 }
 
 impl TaskSink {
+    /// The task, once the call is one.
     fn task(&self) -> Option<TaskContext> {
         match &*self.stage.borrow() {
             Stage::Task(task) => Some(task.clone()),
@@ -168,6 +174,7 @@ impl TaskSink {
         }
     }
 
+    /// Changes the stage only if nothing was decided yet: of a report and a question at the same time, the first wins.
     fn step_from_direct(&self, next: Stage) {
         self.stage.send_if_modified(|stage| {
             let direct = matches!(stage, Stage::Direct);
@@ -193,6 +200,7 @@ impl Sink for TaskSink {
         Box::pin(async move {
             match (self.become_task().await, note) {
                 (Some(task), Note::Progress { message: Some(message), .. }) => task.set_status_message(message),
+                // A task has a status message and no place for percentages, log messages or output.
                 (Some(_), _) => {}
                 (None, note) => self.direct.send(note).await,
             }
@@ -211,6 +219,7 @@ impl Sink for TaskSink {
                     answer.map(read_answer).map_err(task_ended)
                 }
             });
+            // All at once: they are one state of the task, and the client may answer them in any order.
             futures::future::try_join_all(answers).await
         })
     }

@@ -51,6 +51,7 @@ pub async fn serve_dialect(
         lines: output.lines().clone(),
         cut_off: CancellationToken::new(),
     });
+    // Whoever started this process has its rights anyway, so there is no token to ask for.
     let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
     let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
     let (calls, slots) = (TaskTracker::new(), Arc::new(Semaphore::new(at_once(order, engine))));
@@ -79,10 +80,13 @@ pub async fn serve_dialect(
             if let Some(body) = dispatcher.answer(request, &context).await.body {
                 let _ = client.lines.send(body).await;
             }
+            // Held until the response is queued: the limit covers responses that nobody reads yet.
             drop(slot);
         });
     };
+    // Waiting for a tracker ends only once it is closed.
     calls.close();
+    // Calls that still wait for their turn are rejected, so that the time is left to those that run.
     if stop.is_cancelled() {
         engine.drain().await;
     }
@@ -129,6 +133,7 @@ fn ahead(order: Order) -> usize {
     }
 }
 
+/// The request in a line, or the dialect's own error for one that is too long. `None` if nothing is to be answered.
 fn decode(dialect: &dyn Dialect, line: &Line<'_>) -> Option<Request> {
     match line.whole() {
         Ok(message) => dialect.decode(message),

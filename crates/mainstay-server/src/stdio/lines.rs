@@ -63,6 +63,7 @@ pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl Fn
 /// Reads one line and keeps at most `limit` bytes of it; `None` at the end of the input.
 fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) -> std::io::Result<Option<Line<'a>>> {
     line.clear();
+    // One long line must not keep its memory for as long as the client stays.
     line.shrink_to(64 * 1024);
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     if input.by_ref().take(most).read_until(b'\n', line)? == 0 {
@@ -75,6 +76,7 @@ fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) 
     Ok(Some(Line { bytes: &line[..limit], over: Some(limit) }))
 }
 
+/// Reads to the end of a line and keeps nothing of it, so that a line of any length costs no memory.
 fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
@@ -195,6 +197,7 @@ impl Pipe {
     fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, received: &AtomicU64) -> std::io::Result<()> {
         let mut batch = Vec::with_capacity(BATCH);
         while let Some(line) = lines.blocking_recv() {
+            // Held for a whole batch: a line of `write_now` in between would be out of order.
             let mut output = self.output.lock();
             let mut next = Some(line);
             while let Some(mut line) = next {

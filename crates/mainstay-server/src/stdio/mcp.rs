@@ -11,7 +11,6 @@ use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
 use mainstay_wire::to_json;
-use parking_lot::Mutex;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
@@ -42,6 +41,7 @@ pub async fn serve(
     let transport = LineTransport::open(fast_path, message_bytes, patience)?;
     let mut abandoned = std::pin::pin!(transport.output.abandoned(patience));
     loop {
+        // A new one for each attempt: the SDK consumes the handler even if the handshake fails.
         let handler = Handler::over_stdio(shared.clone(), client.clone());
         // Boxed: the future of the SDK's handshake alone is 16 KiB.
         let served = tokio::select! {
@@ -78,31 +78,26 @@ pub async fn serve(
     Ok(())
 }
 
-/// Requests that were read and not yet answered.
-struct PendingRequests {
-    /// Each with the token that cancels it if it runs on the fast path; the SDK cancels its own.
-    ids: Mutex<HashMap<RequestId, CancellationToken>>,
-    count: watch::Sender<usize>,
-}
+/// Requests that were read and not yet answered, each with the token that cancels it if it runs on the fast path; the SDK
+/// cancels its own. In a watch channel, because the end waits until there are none.
+#[derive(Default)]
+struct PendingRequests(watch::Sender<HashMap<RequestId, CancellationToken>>);
 
 impl PendingRequests {
     /// A second request with the same id replaces the first; the protocol forbids it.
     fn add(&self, id: RequestId, cancel: CancellationToken) {
-        let mut ids = self.ids.lock();
-        ids.insert(id, cancel);
-        self.count.send_replace(ids.len());
+        self.0.send_modify(|ids| _ = ids.insert(id, cancel));
     }
 
     /// Cancels the calls on the fast path when nobody reads the output any more.
     fn cancel_all(&self) {
-        self.ids.lock().values().for_each(CancellationToken::cancel);
+        self.0.borrow().values().for_each(CancellationToken::cancel);
     }
 
     /// Removes a request; `None` if it was answered or cancelled before.
     fn remove(&self, id: &RequestId) -> Option<CancellationToken> {
-        let mut ids = self.ids.lock();
-        let removed = ids.remove(id);
-        self.count.send_replace(ids.len());
+        let mut removed = None;
+        self.0.send_modify(|ids| removed = ids.remove(id));
         removed
     }
 }
@@ -116,6 +111,7 @@ struct LineTransport {
     ended: CancellationToken,
     /// How long replies are waited for after the end of input.
     patience: Duration,
+    /// Set once, by the end of input or by the signal to stop, whichever comes first.
     deadline: Arc<OnceLock<Instant>>,
 }
 
@@ -125,7 +121,7 @@ impl LineTransport {
         let ended = fast_path.client.ended.clone();
         let (to_server, incoming) = mpsc::channel(QUEUE_LENGTH);
         let output = Output::open()?;
-        let pending = Arc::new(PendingRequests { ids: Mutex::default(), count: watch::Sender::new(0) });
+        let pending = Arc::<PendingRequests>::default();
         let (replies, requests) = (output.clone(), pending.clone());
         std::thread::spawn(move || read(limit, &fast_path, &to_server, &replies, &requests));
         Ok(Self { incoming: Arc::new(incoming.into()), output, pending, ended, patience, deadline: Arc::default() })
@@ -133,8 +129,8 @@ impl LineTransport {
 
     /// Waits until every request that was read has its response, or the deadline has passed.
     async fn all_answered(&self) {
-        let mut pending = self.pending.count.subscribe();
-        let _ = timeout_at(self.deadline(), pending.wait_for(|pending| *pending == 0)).await;
+        let mut pending = self.pending.0.subscribe();
+        let _ = timeout_at(self.deadline(), pending.wait_for(HashMap::is_empty)).await;
     }
 
     /// When waiting for responses ends: the patience, counted from the first call of this function.
@@ -195,9 +191,11 @@ impl FastPath {
     /// Polls the call once: most plain calls finish then, and their reply is written from this thread. A call that has to
     /// wait goes on in the runtime, so that it does not hold up the next line. False if nobody reads the output any more.
     fn run(&self, call: PlainCall, output: &Output, pending: &Arc<PendingRequests>) -> bool {
+        // The call may start timers and tasks, which need a runtime that this thread does not belong to.
         let _runtime = self.runtime.enter();
         let (shared, id, cancel) = (self.shared.clone(), call.id().clone(), call.cancel().clone());
         let mut running = Box::pin(async move { call.run(&shared).await });
+        // The waker does nothing: if the call has to wait, the runtime polls it again with its own.
         match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(reply) => reply.is_ok_and(|reply| output.write_line(reply)),
             Poll::Pending => {
@@ -207,7 +205,7 @@ impl FastPath {
                     let reply = running.await;
                     // A request that was cancelled has been removed, and gets no response.
                     if let Ok(reply) = reply
-                        && pending.ids.lock().contains_key(&id)
+                        && pending.0.borrow().contains_key(&id)
                     {
                         let _ = lines.send(reply).await;
                     }
@@ -245,6 +243,7 @@ impl Transport<RoleServer> for LineTransport {
                 ServerJsonRpcMessage::Error(error) => error.id.clone(),
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
+            // First queued, then removed: the end must not come while a response is on its way to the queue.
             let sent = lines.send(to_json(&message)?).await;
             if let Some(id) = answered {
                 pending.remove(&id);

@@ -137,7 +137,7 @@ impl Contract {
 
 /// The name a tool has here: `family/verb`, unless it declares another.
 pub(super) fn tool_name(tool: &ToolInfo) -> String {
-    tool.spelling(NAME).map_or_else(|| format!("{}/{}", tool.name.family, tool.name.verb), str::to_owned)
+    tool.spelling(NAME).map_or_else(|| format!("{}/{}", tool.family, tool.verb), str::to_owned)
 }
 
 fn parse(text: &str) -> Result<Schema> {

@@ -6,33 +6,22 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mainstay_core::{
-    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Error, Kind, Note, OpenQuestions, Question, Reply, Sink,
+    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Contents, Error, Kind, Note, OpenQuestions, Question,
+    Reply, Sink,
 };
 use serde_json::{Map, Value, json};
 
 use super::terminal::{exit_code, print_line};
+use crate::cli::CallArgs;
 use crate::wiring::{open_engine, stop_signal};
 use crate::{Config, Extensions};
 
-/// What to call, as the command line says it.
-pub(super) struct CallRequest {
-    pub(super) tool: String,
-    pub(super) arguments: Vec<String>,
-    pub(super) idempotency_key: Option<String>,
-    pub(super) json: bool,
-}
-
 /// Calls a tool of this program, with its own engine on the configured store.
-pub(super) async fn run(config: &Config, more: Extensions, request: CallRequest) -> anyhow::Result<ExitCode> {
+pub(super) async fn run(config: &Config, more: Extensions, request: CallArgs) -> anyhow::Result<ExitCode> {
     let engine = open_engine(config, more).await?;
-    // The registry is borrowed only while the arguments are parsed, not while the call runs.
-    let args = {
-        let registry = engine.registry();
-        let tool = registry
-            .tool(&request.tool)
-            .with_context(|| format!("there is no tool {:?}; see `mainstay tools`", request.tool))?;
-        parse_arguments(&tool.info().input_schema, &request.arguments)?
-    };
+    let unknown = || format!("there is no tool {:?}; see `mainstay tools`", request.tool);
+    let tool = engine.registry().tool(&request.tool).with_context(unknown)?;
+    let args = parse_arguments(&tool.info().input_schema, &request.arguments)?;
     let mut call = Call::new(Arc::new(Caller::local(None)));
     call.idempotency_key = request.idempotency_key;
     // An interrupt cancels the call, which is recorded, instead of killing it half-way.
@@ -91,25 +80,20 @@ fn parse_value(schema: &Map<String, Value>, key: &str, text: &str) -> Value {
 
 /// Prints a reply: all of it as JSON, its value as JSON, or else its content as text.
 fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
-    if as_json {
-        let whole = json!({"content": reply.content, "structured": reply.structured, "failed": reply.failed});
-        print_line(serde_json::to_string_pretty(&whole)?);
-        return Ok(());
-    }
-    if let Some(value) = &reply.structured {
-        print_line(serde_json::to_string_pretty(value)?);
+    let whole = if as_json { Some(serde_json::to_value(reply)?) } else { reply.structured.clone() };
+    if let Some(value) = whole {
+        print_line(serde_json::to_string_pretty(&value)?);
         return Ok(());
     }
     for block in &reply.content {
         match block {
-            Block::Text { text, .. } | Block::Resource { body: Body::Text(text), .. } => print_line(text),
-            Block::Image { data, mime, .. } | Block::Audio { data, mime, .. } => {
+            Block::Text { text } | Block::Resource(Contents { body: Body::Text(text), .. }) => print_line(text),
+            Block::Image { data, mime } | Block::Audio { data, mime } => {
                 print_line(format_args!("[{mime}, {} bytes]", data.len()))
             }
-            Block::Resource { uri, body: Body::Bytes(bytes), .. } => {
+            Block::Resource(Contents { uri, body: Body::Bytes(bytes), .. }) => {
                 print_line(format_args!("[{uri}, {} bytes]", bytes.len()))
             }
-            Block::Link(link) => print_line(&link.uri),
         }
     }
     Ok(())
@@ -136,17 +120,12 @@ impl Sink for Terminal {
     fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, mainstay_core::Result<Vec<Answer>>> {
         Box::pin(async move {
             if !std::io::stdin().is_terminal() {
-                return Err(Error::new(
-                    Kind::Unsupported,
-                    "This call has a question for a person, and standard input is not a terminal.",
-                ));
+                let line = "This call has a question for a person, and standard input is not a terminal.";
+                return Err(Error::new(Kind::Unsupported, line));
             }
             // Reading from the terminal blocks.
-            tokio::task::spawn_blocking(move || {
-                asked.questions.into_iter().map(|(_, question)| ask(question)).collect()
-            })
-            .await
-            .map_err(Error::internal)?
+            let ask_all = move || asked.questions.into_iter().map(|(_, question)| ask(question)).collect();
+            tokio::task::spawn_blocking(ask_all).await.map_err(Error::internal)?
         })
     }
 }
@@ -157,10 +136,8 @@ fn ask(question: Question) -> mainstay_core::Result<Answer> {
         Question::Form { message, schema } => (message, schema),
         Question::Page { message, url, .. } => (format!("{message}\n{url}"), Value::Null),
         Question::Sample(_) | Question::Roots => {
-            return Err(Error::new(
-                Kind::Unsupported,
-                "This call has a question that only a client with a model can answer.",
-            ));
+            let line = "This call has a question that only a client with a model can answer.";
+            return Err(Error::new(Kind::Unsupported, line));
         }
     };
     let has_fields = form.get("properties").and_then(Value::as_object).is_some_and(|fields| !fields.is_empty());

@@ -27,19 +27,7 @@ struct CommandError(u8, String);
 
 impl From<Error> for CommandError {
     fn from(error: Error) -> Self {
-        let failure = CacheFailure::of(&error);
-        // There is no log to look into: the detail belongs to the user who runs the command.
-        let message = match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
-            Some(detail) => format!("{} ({detail})", error.public),
-            None => error.public.into_owned(),
-        };
-        Self::new(failure, message)
-    }
-}
-
-impl CommandError {
-    fn new(failure: CacheFailure, message: impl Into<String>) -> Self {
-        let code = match failure {
+        let code = match CacheFailure::of(&error) {
             CacheFailure::InvalidQuery => 2,
             CacheFailure::InvalidBudget => 3,
             CacheFailure::CacheMissing => 4,
@@ -47,7 +35,12 @@ impl CommandError {
             CacheFailure::Io => 6,
             CacheFailure::Internal => 7,
         };
-        Self(code, message.into())
+        // There is no log to look into: the detail belongs to the user who runs the command.
+        let message = match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
+            Some(detail) => format!("{} ({detail})", error.public),
+            None => error.public.into_owned(),
+        };
+        Self(code, message)
     }
 }
 
@@ -73,8 +66,7 @@ pub(crate) fn run(command: &Context) -> ExitCode {
 
 fn build(sources: &Path, cache: &Path, force: bool) -> Result<ExitCode, CommandError> {
     let plan = Plan { sources, cache, force, created_at: created_at()? };
-    let built =
-        with_progress("Building", |progress| plan.build(progress)).map_err(|error| directory_error(sources, error))?;
+    let built = with_progress("Building", sources, |progress| plan.build(progress))?;
     print_error(&format!("Built cache: {} documents, version {}", built.documents, built.cache_version));
     Ok(ExitCode::SUCCESS)
 }
@@ -84,23 +76,19 @@ fn created_at() -> Result<Timestamp, CommandError> {
     let Some(given) = std::env::var_os(EPOCH) else { return Ok(SystemClock.now()) };
     let seconds = given.to_str().and_then(|text| text.trim().parse().ok());
     let wrong = || {
-        CommandError(
-            USAGE_ERROR,
-            format!("{EPOCH} is \"{}\"; it has to be a number of seconds since 1970", given.display()),
-        )
+        let line = format!("{EPOCH} is \"{}\"; it has to be a number of seconds since 1970", given.display());
+        CommandError(USAGE_ERROR, line)
     };
     seconds.and_then(|seconds| Timestamp::from_second(seconds).ok()).ok_or_else(wrong)
 }
 
 fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: JsonFormat) -> Result<ExitCode, CommandError> {
-    let query =
-        query.to_str().ok_or_else(|| CommandError::new(CacheFailure::InvalidQuery, "The query is not UTF-8."))?;
+    let query = query.to_str().ok_or_else(|| CacheFailure::InvalidQuery.error("The query is not UTF-8."))?;
     let parsed = budget.to_str().and_then(|text| text.parse::<u64>().ok());
     let wrong = || {
-        CommandError::new(
-            CacheFailure::InvalidBudget,
-            format!("The budget is \"{}\"; it has to be a whole number of tokens, 0 or more.", budget.display()),
-        )
+        let shown = budget.display();
+        let line = format!("The budget is \"{shown}\"; it has to be a whole number of tokens, 0 or more.");
+        CacheFailure::InvalidBudget.error(line)
     };
     let format = match format {
         JsonFormat::Json => Format::Json,
@@ -112,13 +100,10 @@ fn resolve(cache: &Path, query: &OsStr, budget: &OsStr, format: JsonFormat) -> R
 }
 
 fn inspect(cache: &Path) -> Result<ExitCode, CommandError> {
-    let verification = with_progress("Reading", |progress| verify_at(cache, progress))
-        .map_err(|error| directory_error(cache, error))?;
+    let verification = with_progress("Reading", cache, |progress| verify_at(cache, progress))?;
     if let Some(defect) = verification.missing_manifest() {
-        return Err(CommandError::new(
-            CacheFailure::CacheInvalid,
-            format!("{} is not a cache; {defect}.", cache.display()),
-        ));
+        let line = format!("{} is not a cache; {defect}.", cache.display());
+        return Err(CacheFailure::CacheInvalid.error(line).into());
     }
     print_pretty(&verification.inspection())?;
     Ok(ExitCode::SUCCESS)
@@ -133,8 +118,7 @@ struct VerifyJson<'a> {
 }
 
 fn verify(cache: &Path, json: bool) -> Result<ExitCode, CommandError> {
-    let verification = with_progress("Verifying", |progress| verify_at(cache, progress))
-        .map_err(|error| directory_error(cache, error))?;
+    let verification = with_progress("Verifying", cache, |progress| verify_at(cache, progress))?;
     let inspection = verification.inspection();
     let problems: Vec<String> = verification.defects.iter().map(ToString::to_string).collect();
     let (valid, count) = (problems.is_empty(), problems.len());
@@ -152,15 +136,12 @@ fn verify(cache: &Path, json: bool) -> Result<ExitCode, CommandError> {
         return Ok(ExitCode::SUCCESS);
     }
     let problems = if count == 1 { "problem" } else { "problems" };
-    Err(CommandError::new(
-        CacheFailure::CacheInvalid,
-        format!("The cache {} is damaged: {count} {problems}.", cache.display()),
-    ))
+    let line = format!("The cache {} is damaged: {count} {problems}.", cache.display());
+    Err(CacheFailure::CacheInvalid.error(line).into())
 }
 
 fn print_pretty(value: &impl Serialize) -> Result<(), CommandError> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| CommandError::new(CacheFailure::Internal, error.to_string()))?;
+    let text = serde_json::to_string_pretty(value).map_err(|error| CacheFailure::Internal.error(error.to_string()))?;
     print(&(text + "\n"))
 }
 
@@ -169,7 +150,7 @@ fn print(text: &str) -> Result<(), CommandError> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(CommandError::new(CacheFailure::Io, format!("Standard output cannot be written: {error}.")))
+            Err(CacheFailure::Io.error(format!("Standard output cannot be written: {error}.")).into())
         }
         Ok(()) | Err(_) => Ok(()),
     }
@@ -179,20 +160,25 @@ fn print_error(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Does long work; on a terminal, shows its progress on standard error.
-fn with_progress<T>(doing: &str, work: impl FnOnce(&Progress) -> mainstay_core::Result<T>) -> mainstay_core::Result<T> {
+/// Does long work on a directory; on a terminal, shows its progress on standard error.
+fn with_progress<T>(
+    doing: &str,
+    directory: &Path,
+    work: impl FnOnce(&Progress) -> mainstay_core::Result<T>,
+) -> Result<T, CommandError> {
     let progress = Progress::default();
     if !std::io::stderr().is_terminal() {
-        return work(&progress);
+        return work(&progress).map_err(|error| directory_error(directory, error));
     }
     let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let result = std::thread::scope(|scope| {
         let display = scope.spawn(|| show_progress(doing, &progress, &is_done));
         let result = work(&progress);
         is_done.store(true, Ordering::Relaxed);
         display.thread().unpark();
         result
-    })
+    });
+    result.map_err(|error| directory_error(directory, error))
 }
 
 /// Rewrites one line until the work is done, and clears it at the end.

@@ -18,22 +18,20 @@ enum Finding {
     /// Works, but the operator should know.
     Note(String),
     /// Does not work: what, and how to fix it.
-    Bad {
-        what: String,
-        remedy: String,
-    },
+    Bad(String, String),
 }
 
 use Finding::{Bad, Good, Note};
 
 /// Runs all checks, prints their results and fails if one of them found something that does not work.
 pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<ExitCode> {
+    let [store, audit] = store_and_audit(config).await;
     let mut findings = vec![
         ("program", program()),
         ("configuration", configuration(config)),
         ("workspace", workspace(config)),
-        ("store", store(config).await),
-        ("audit", audit(config).await),
+        ("store", store),
+        ("audit", audit),
         ("tools", tools(config, more).await),
         ("caches", caches(config)),
         ("listener", listener(config.server.listen, "--listen").await),
@@ -50,7 +48,7 @@ pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<Exi
         match finding {
             Good(text) => writeln!(report, "ok    {name:15} {text}")?,
             Note(text) => writeln!(report, "note  {name:15} {text}")?,
-            Bad { what, remedy } => {
+            Bad(what, remedy) => {
                 healthy = false;
                 writeln!(report, "BAD   {name:15} {what}\n{:22}{remedy}", "")?;
             }
@@ -62,7 +60,7 @@ pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<Exi
 
 /// A finding that needs a fix; the remedy is a full sentence.
 fn bad(what: impl std::fmt::Display, remedy: &str) -> Finding {
-    Bad { what: what.to_string(), remedy: remedy.to_owned() }
+    Bad(what.to_string(), remedy.to_owned())
 }
 
 fn program() -> Finding {
@@ -95,30 +93,23 @@ fn workspace(config: &Config) -> Finding {
     }
 }
 
-/// Whether the store opens and answers, and how long that takes.
-async fn store(config: &Config) -> Finding {
+/// Whether the store opens and answers, how long that takes, and whether the hash chain of the audit is whole.
+async fn store_and_audit(config: &Config) -> [Finding; 2] {
     let started = Instant::now();
-    match open_store(config).await {
-        Err(error) => bad(
-            format_args!("{error:#}"),
-            "Check --store and --data-dir: the directory must be writable, or the database server reachable.",
-        ),
-        Ok(store) => {
-            let engine = store.engine();
-            let finding = match store.ping().await {
-                Ok(()) => Good(format!("{engine} opens and answers ({} ms)", started.elapsed().as_millis())),
-                Err(error) => bad(error, "The store opens but does not answer; check its disk or its server."),
-            };
-            let _ = store.close().await;
-            finding
+    let store = match open_store(config).await {
+        Ok(store) => store,
+        Err(error) => {
+            let remedy =
+                "Check --store and --data-dir: the directory must be writable, or the database server reachable.";
+            return [bad(format_args!("{error:#}"), remedy), Note("not checked: the store does not open".into())];
         }
-    }
-}
-
-/// Verifies the whole hash chain.
-async fn audit(config: &Config) -> Finding {
-    let Ok(store) = open_store(config).await else { return Note("not checked: the store does not open".into()) };
-    let finding = match store.audit().verify().await {
+    };
+    let engine = store.engine();
+    let answers = match store.ping().await {
+        Ok(()) => Good(format!("{engine} opens and answers ({} ms)", started.elapsed().as_millis())),
+        Err(error) => bad(error, "The store opens but does not answer; check its disk or its server."),
+    };
+    let audit = match store.audit().verify().await {
         Ok(verdict) if verdict.fault.is_none() => Good(format!("intact: {} rows", verdict.rows)),
         Ok(_) => {
             bad("the hash chain is broken", "Copy the store first, then run `mainstay audit verify` to see where.")
@@ -126,7 +117,7 @@ async fn audit(config: &Config) -> Finding {
         Err(error) => bad(error, "The audit cannot be read; check the store."),
     };
     let _ = store.close().await;
-    finding
+    [answers, audit]
 }
 
 /// Builds the engine as `mainstay serve` does, which checks all settings about tools.

@@ -46,13 +46,10 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
                 remote::tools(&url, timeout, json).await
             }
             Command::Tools { server: RemoteArgs { url: None, .. }, json } => tools::run(&config, more, json).await,
-            Command::Call { server, tool, arguments, idempotency_key, json } => {
-                let request = call::CallRequest { tool, arguments, idempotency_key, json };
-                match server.url {
-                    Some(url) => remote::call(&url, server.timeout, request).await,
-                    None => call::run(&config, more, request).await,
-                }
-            }
+            Command::Call(request) => match &request.server.url {
+                Some(url) => remote::call(url, &request).await,
+                None => call::run(&config, more, request).await,
+            },
             Command::Doctor => doctor::run(&config, more).await,
             Command::Audit(command) => audit::run(&config, command).await,
             Command::Client(command) => client::run(&config, command).await,

@@ -9,9 +9,10 @@ use anyhow::{anyhow, bail};
 use mainstay_server::client::{RemoteError, RemoteReply, RemoteServer, RemoteTool};
 use serde_json::Value;
 
-use super::call::{CallRequest, parse_arguments};
+use super::call::parse_arguments;
 use super::terminal::{self, exit_code, print_json, print_line};
 use super::tools::first_sentence;
+use crate::cli::CallArgs;
 
 /// Lists the tools of a server.
 pub(crate) async fn tools(url: &str, timeout: u64, as_json: bool) -> anyhow::Result<ExitCode> {
@@ -35,9 +36,9 @@ pub(crate) async fn tools(url: &str, timeout: u64, as_json: bool) -> anyhow::Res
 }
 
 /// Calls a tool of a server.
-pub(crate) async fn call(url: &str, timeout: u64, request: CallRequest) -> anyhow::Result<ExitCode> {
-    let server = connect(url, timeout).await?;
-    let reply = find_and_call(&server, &request).await;
+pub(crate) async fn call(url: &str, request: &CallArgs) -> anyhow::Result<ExitCode> {
+    let server = connect(url, request.server.timeout).await?;
+    let reply = find_and_call(&server, request).await;
     server.close().await;
     let reply = reply?;
     print(&reply, request.json)?;
@@ -56,7 +57,7 @@ fn printable(error: &RemoteError) -> anyhow::Error {
 }
 
 /// Finds the tool in the server's list, whose schema says how to parse the arguments, and calls it.
-async fn find_and_call(server: &RemoteServer, request: &CallRequest) -> anyhow::Result<RemoteReply> {
+async fn find_and_call(server: &RemoteServer, request: &CallArgs) -> anyhow::Result<RemoteReply> {
     let (tools, url) = (server.tools().await.map_err(|error| printable(&error))?, server.url());
     let tool = match find(&tools, &request.tool).as_slice() {
         [one] => *one,

@@ -19,7 +19,7 @@ pub(crate) async fn run(config: &Config, more: Extensions, as_json: bool) -> any
     } else {
         let width = registry.all_tools().map(|tool| tool.listed.len()).max().unwrap_or(0);
         for tool in registry.all_tools() {
-            let first = first_sentence(&tool.description);
+            let first = first_sentence(tool.description);
             let effect = if registry.is_enabled(tool) { tool.effect.as_str() } else { "disabled" };
             print_line(format_args!("{:width$}  {effect:8}  {first}", tool.listed));
         }
@@ -37,7 +37,7 @@ pub(super) fn first_sentence(description: &str) -> &str {
 fn describe(tool: &ToolInfo, enabled: bool) -> Value {
     json!({
         "name": tool.listed,
-        "family": tool.name.family,
+        "family": tool.family,
         "title": tool.title,
         "description": tool.description,
         "effect": tool.effect,

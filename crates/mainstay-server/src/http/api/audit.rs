@@ -34,7 +34,7 @@ impl Api {
         let engine = &self.dispatcher.engine;
         let rows = engine.audit_rows(&context.connection.caller, session_id, limit).await?;
         let registry = engine.registry();
-        let logs: Vec<Value> = rows.iter().map(|row| entry(row, &registry)).collect();
+        let logs: Vec<Value> = rows.iter().map(|row| entry(row, registry)).collect();
         Ok(json!({"count": logs.len(), "logs": logs, "limit": limit}))
     }
 }

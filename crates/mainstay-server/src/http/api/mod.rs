@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::dialect::status_code;
 use super::{body, request_headers};
 use crate::connection::Connection;
-use crate::dialect::{Dispatcher, RequestContext, SessionCheck};
+use crate::dialect::{Dispatcher, RequestContext};
 
 /// One page of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: 
     let result = match request_headers::read(&parts.headers, true, connection, request_id.clone(), cancel) {
         Ok(context) => {
             let work = Box::pin(api.show(view, &context, &parts.uri));
-            api.dispatcher.query(operation, Some(Scope::Read), SessionCheck::Required, &context, work).await
+            api.dispatcher.query(operation, Some(Scope::Read), &context, work).await
         }
         Err(error) => Err(error),
     };

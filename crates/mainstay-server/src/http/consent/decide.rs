@@ -8,8 +8,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::{ConsentError, ConsentView};
-use mainstay_core::{Caller, Error, Kind};
-use mainstay_engine::AuditedQuery;
+use mainstay_core::{Call, Caller, Error, Kind};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -153,10 +152,11 @@ impl Consents {
         work: impl Future<Output = Result<ConsentView, ConsentError>>,
     ) -> Result<ConsentView, ConsentError> {
         let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
-        let mut query = AuditedQuery::new(format!("consent/{what} {id}"), visitor.caller.clone());
-        query.policy = mainstay_wire::agents::POLICY;
+        let mut call = Call::new(visitor.caller.clone());
+        call.policy = mainstay_wire::agents::POLICY;
+        let operation = format!("consent/{what} {id}");
         let mut ended = None;
-        let recorded = self.engine.audited_query(query, async {
+        let recorded = self.engine.audited_query(&operation, &call, None, async {
             let result = work.await;
             let outcome = result.as_ref().map(|_| ()).map_err(ConsentError::to_error);
             ended = Some(result);
