@@ -3,23 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use mainstay_core::{Caller, Error};
+use mainstay_core::Caller;
 
-use crate::config_error::AuthConfigError;
 use crate::external_issuer::ExternalIssuer;
-use crate::oauth::{AuthorizationServer, TokenStatus};
+use crate::oauth::AuthorizationServer;
 use crate::settings::url_origin;
-use crate::{AuthSettings, Backend, Identity};
-
-/// Why a token does not identify a caller.
-pub enum AuthError {
-    /// There is no token, and one is required.
-    MissingToken,
-    /// The reason is for the log only.
-    InvalidToken(String),
-    /// The store cannot be asked, so the token is neither valid nor invalid.
-    Unavailable(Error),
-}
+use crate::{AuthConfigError, AuthError, AuthSettings, Backend, Identity, Issuer};
 
 /// Authenticates callers. Cloning is cheap.
 #[derive(Clone)]
@@ -49,8 +38,8 @@ impl Authenticator {
                 None if address.ip().is_unspecified() => return Err(AuthConfigError::Audience(address)),
                 None => format!("http://{address}{path}"),
             };
-            let issuer = url_origin(&audience).ok_or_else(|| AuthConfigError::Issuer(audience.clone()))?;
-            Ok(AuthorizationServer::new(backend, issuer, audience))
+            let url = url_origin(&audience).ok_or_else(|| AuthConfigError::Issuer(audience.clone()))?;
+            Ok(AuthorizationServer::new(backend, Issuer { url, audience }))
         };
         Ok(Self(Arc::new(match settings {
             None => AuthMode::Open(server(None)?),
@@ -72,19 +61,11 @@ impl Authenticator {
         !matches!(&*self.0, AuthMode::Open(_))
     }
 
-    /// The URL tokens are for (`aud`).
-    pub fn audience(&self) -> &str {
-        match &*self.0 {
-            AuthMode::Open(server) | AuthMode::Local(server) => server.audience(),
-            AuthMode::External(issuer) => &issuer.settings.audience,
-        }
-    }
-
-    /// The URL of the authorization server (`iss`).
-    pub fn issuer(&self) -> &str {
+    /// The authorization server, and the URL its tokens are for.
+    pub fn issuer(&self) -> &Issuer {
         match &*self.0 {
             AuthMode::Open(server) | AuthMode::Local(server) => server.issuer(),
-            AuthMode::External(issuer) => &issuer.settings.issuer,
+            AuthMode::External(external) => &external.issuer,
         }
     }
 
@@ -103,12 +84,8 @@ impl Authenticator {
 
     pub async fn identity(&self, token: &str) -> Result<Identity, AuthError> {
         match &*self.0 {
-            AuthMode::Open(server) | AuthMode::Local(server) => match server.verify(token).await {
-                Ok(TokenStatus::Valid(identity)) => Ok(identity),
-                Ok(TokenStatus::Invalid(reason)) => Err(AuthError::InvalidToken(reason)),
-                Err(error) => Err(AuthError::Unavailable(error)),
-            },
-            AuthMode::External(issuer) => issuer.verify(token).map_err(AuthError::InvalidToken),
+            AuthMode::Open(server) | AuthMode::Local(server) => server.verify(token).await,
+            AuthMode::External(external) => external.verify(token).map_err(AuthError::InvalidToken),
         }
     }
 

@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use jsonwebtoken::jwk::JwkSet;
-use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
+use jsonwebtoken::{Algorithm, DecodingKey, decode, decode_header};
 use mainstay_core::{Principal, Scopes};
 use serde::Deserialize;
 
-use crate::config_error::AuthConfigError;
-use crate::{ExternalAuth, Identity};
+use crate::{AuthConfigError, ExternalAuth, Identity, Issuer};
 
 /// Asymmetric algorithms only: `none`, and HMAC with the public key as its secret, would let anybody sign.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -26,7 +25,7 @@ const ALGORITHMS: [Algorithm; 9] = [
 
 /// The issuer configured with `server.auth.mode = "external"`. Its keys are read once, at start.
 pub(crate) struct ExternalIssuer {
-    pub(crate) settings: ExternalAuth,
+    pub(crate) issuer: Issuer,
     keys: Vec<Key>,
 }
 
@@ -51,7 +50,8 @@ impl ExternalIssuer {
         let invalid = |reason: String| AuthConfigError::Keys { path: settings.keys.display().to_string(), reason };
         let bytes = std::fs::read(&settings.keys).map_err(|error| invalid(error.to_string()))?;
         let keys = parse_keys(&bytes).map_err(invalid)?;
-        Ok(Self { settings: settings.clone(), keys })
+        let issuer = Issuer { url: settings.issuer.clone(), audience: settings.audience.clone() };
+        Ok(Self { issuer, keys })
     }
 
     /// The identity in a valid token. The error is for the log only.
@@ -62,17 +62,14 @@ impl ExternalIssuer {
         };
         let mut reason = format!("no key for {:?} {:?}", header.alg, header.kid);
         for key in self.keys.iter().filter(usable) {
-            let mut rules = Validation::new(header.alg);
-            rules.set_audience(&[&self.settings.audience]);
-            rules.set_issuer(&[&self.settings.issuer]);
-            rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
+            let mut rules = self.issuer.validation(header.alg);
             rules.validate_nbf = true;
             // Clocks of two machines differ by some seconds.
             rules.leeway = 30;
             match decode::<Claims>(token, &key.public, &rules) {
                 Ok(token) => {
                     return Ok(Identity {
-                        principal: Principal::new(&self.settings.issuer, &token.claims.sub),
+                        principal: Principal::new(&self.issuer.url, &token.claims.sub),
                         scopes: Scopes::parse(&token.claims.scope),
                         expires_ms: millis(token.claims.exp),
                     });
@@ -98,9 +95,8 @@ fn parse_keys(bytes: &[u8]) -> Result<Vec<Key>, String> {
         let keys = set.keys.iter().map(|jwk| {
             let key = DecodingKey::from_jwk(jwk).map_err(|error| error.to_string())?;
             let named = jwk.common.key_algorithm.and_then(|name| name.to_string().parse::<Algorithm>().ok());
-            let algorithms = named.map_or_else(|| ALGORITHMS.to_vec(), |algorithm| vec![algorithm]);
-            let algorithms: Vec<_> =
-                algorithms.into_iter().filter(|algorithm| ALGORITHMS.contains(algorithm)).collect();
+            let allowed = |algorithm: &Algorithm| named.is_none_or(|named| named == *algorithm);
+            let algorithms = ALGORITHMS.into_iter().filter(allowed).collect();
             Ok(Key { id: jwk.common.key_id.clone(), algorithms, public: key })
         });
         let keys = keys.collect::<Result<Vec<Key>, String>>()?;

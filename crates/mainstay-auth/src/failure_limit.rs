@@ -1,8 +1,11 @@
 //! A limit on failed authentication attempts. Verifying a secret is expensive on purpose, so a client may not cause it
 //! without end.
+//!
+//! Failures are counted by client and by address prefix, so that neither another address of the same machine nor
+//! another client's failures change how many attempts are left.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -27,10 +30,6 @@ struct Failures {
 }
 
 impl Failures {
-    fn none() -> Self {
-        Self { since: Instant::now(), count: 0 }
-    }
-
     fn is_over(&self) -> bool {
         self.since.elapsed() >= WINDOW
     }
@@ -63,7 +62,8 @@ impl FailureLimit {
     /// Counts a failure.
     pub fn add(&self, source: FailureSource) {
         let mut sources = self.sources();
-        if sources.len() >= CAPACITY {
+        // An entry whose window is over counts nothing, so the source begins a new one.
+        if sources.len() >= CAPACITY || sources.get(&source).is_some_and(Failures::is_over) {
             sources.retain(|_, failures| !failures.is_over());
         }
         if sources.len() >= CAPACITY
@@ -71,11 +71,7 @@ impl FailureLimit {
         {
             sources.remove(&oldest);
         }
-        let failures = sources.entry(source).or_insert_with(Failures::none);
-        if failures.is_over() {
-            *failures = Failures::none();
-        }
-        failures.count += 1;
+        sources.entry(source).or_insert_with(|| Failures { since: Instant::now(), count: 0 }).count += 1;
     }
 
     fn sources(&self) -> MutexGuard<'_, HashMap<FailureSource, Failures>> {
@@ -83,9 +79,36 @@ impl FailureLimit {
     }
 }
 
+/// Addresses that one client can use at will have the same prefix: every loopback address counts as `127.0.0.1`, an
+/// IPv4-mapped address as the IPv4 address, and an IPv6 address as its /64 network.
+pub fn ip_prefix(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(v6) if !v6.is_loopback() => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64)),
+        IpAddr::V4(v4) if !v4.is_loopback() => IpAddr::V4(v4),
+        IpAddr::V4(_) | IpAddr::V6(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_of_one_machine_or_one_ipv6_network_have_one_prefix() {
+        for (ip, prefix) in [
+            ("127.0.0.1", "127.0.0.1"),
+            ("127.9.8.7", "127.0.0.1"),
+            ("::1", "127.0.0.1"),
+            ("::ffff:127.0.0.2", "127.0.0.1"),
+            ("10.0.0.9", "10.0.0.9"),
+            ("::ffff:10.0.0.9", "10.0.0.9"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+            ("2001:db8:1:2::", "2001:db8:1:2::"),
+            ("2001:db8:1:3::1", "2001:db8:1:3::"),
+        ] {
+            assert_eq!(ip_prefix(ip.parse().unwrap()).to_string(), prefix, "{ip}");
+        }
+    }
 
     fn source(client: &str, last: u8) -> FailureSource {
         (Some(client.to_owned()), Some(IpAddr::from([127, 0, 0, last])))

@@ -6,19 +6,15 @@
 
 mod authenticator;
 mod backend;
-mod config_error;
 pub mod consent;
 mod external_issuer;
 mod failure_limit;
 mod identity;
-mod ip_prefix;
 pub mod oauth;
 mod settings;
 
-pub use authenticator::{AuthError, Authenticator};
+pub use authenticator::Authenticator;
 pub use backend::{Backend, Observer};
-pub use config_error::AuthConfigError;
-pub use failure_limit::{FailureLimit, FailureSource};
-pub use identity::Identity;
-pub use ip_prefix::ip_prefix;
-pub use settings::{AuthSettings, ConsentSettings, ExternalAuth, LocalAuth, url_origin};
+pub use failure_limit::{FailureLimit, FailureSource, ip_prefix};
+pub use identity::{AuthError, Identity, Issuer};
+pub use settings::{AuthConfigError, AuthSettings, ConsentSettings, ExternalAuth, LocalAuth, url_origin};

@@ -1,5 +1,6 @@
 //! The sections of the configuration for authentication (`server.auth`) and consent (`engine.consent`).
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use mainstay_core::Effect;
@@ -94,6 +95,19 @@ impl AuthSettings {
 pub fn url_origin(url: &str) -> Option<String> {
     let url = url.parse::<http::Uri>().ok()?;
     Some(format!("{}://{}", url.scheme_str()?, url.authority()?))
+}
+
+/// Why authentication cannot be set up as configured.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthConfigError {
+    #[error("cannot use the keys in {path}: {reason}")]
+    Keys { path: String, reason: String },
+    #[error(
+        "cannot issue tokens for {0}, an address clients cannot use: set server.auth.audience to this server's URL"
+    )]
+    Audience(SocketAddr),
+    #[error("server.auth.audience is {0:?}, which is not a URL; write it as https://host/mcp")]
+    Issuer(String),
 }
 
 /// Which calls a person has to approve, and who may do so.

@@ -6,7 +6,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures::FutureExt;
-use mainstay_auth::consent::{ConsentRequest, WaitUntil};
+use mainstay_auth::consent::ConsentRequest;
 use mainstay_core::{Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
 use serde_json::{Map, Value};
 
@@ -138,10 +138,9 @@ impl Engine {
     ) -> Result<()> {
         if self.consent().is_required(target.tool(), target.effect()) {
             let (name, display_name, effect) = (target.label(), target.display_name(), target.effect());
-            let request = ConsentRequest { target: name, display_name, effect, args, args_digest };
-            let timeout = Duration::from_secs(self.settings().deadline_seconds);
-            let wait = WaitUntil { timeout, shutdown: &self.0.gate.over };
-            self.consent().obtain(context, &request, &wait).await?;
+            let (timeout, shutdown) = (Duration::from_secs(self.settings().deadline_seconds), &self.0.gate.over);
+            let request = ConsentRequest { target: name, display_name, effect, args, args_digest, timeout, shutdown };
+            self.consent().obtain(context, &request).await?;
         }
         record.begin().await?;
         // The client may have gone meanwhile; nothing has happened yet.

@@ -4,8 +4,9 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use mainstay_core::{Caller, Error, Scope};
+use mainstay_core::{Caller, CancellationToken, Error, Scope};
 use mainstay_engine::{Engine, Lane};
+use tokio_util::task::TaskTracker;
 
 /// An identified connection: who sends requests on it, and its share of the calls that may run at once.
 ///
@@ -35,6 +36,18 @@ impl Connection {
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     pub(crate) lane: Lane,
+}
+
+/// The connections a server has open, and how they are told to end. Shared by all its listeners, and by WebSockets, which
+/// outlive their HTTP connection.
+#[derive(Clone, Default)]
+pub(crate) struct OpenConnections {
+    /// Finished when the last connection is closed.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when no further request is read.
+    pub(crate) closing: CancellationToken,
+    /// Cancelled when streams end, which would otherwise stay open for ever.
+    pub(crate) streams: CancellationToken,
 }
 
 /// The scope a request was denied for. HTTP answers such a request with 403 and a challenge that names the scope (RFC

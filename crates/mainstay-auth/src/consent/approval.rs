@@ -27,10 +27,7 @@ pub struct ConsentRequest<'a> {
     pub effect: Effect,
     pub args: &'a Value,
     pub args_digest: &'a str,
-}
-
-/// How long a call may wait for a person.
-pub struct WaitUntil<'a> {
+    /// How long the call may wait for a person.
     pub timeout: Duration,
     /// Cancelled when the server stops.
     pub shutdown: &'a CancellationToken,
@@ -49,7 +46,7 @@ enum Prompted {
 impl ConsentPolicy {
     /// Uses up an approval of exactly this call. Without one, requests it and waits; fails if that does not lead to an
     /// approval in time.
-    pub async fn obtain(&self, context: &Context, request: &ConsentRequest<'_>, wait: &WaitUntil<'_>) -> Result<()> {
+    pub async fn obtain(&self, context: &Context, request: &ConsentRequest<'_>) -> Result<()> {
         let binding = Binding {
             principal: context.caller.principal.to_string(),
             target: request.target.to_owned(),
@@ -60,7 +57,7 @@ impl ConsentPolicy {
             return Ok(());
         }
         let consent = self.file(context, request, binding.clone()).await?;
-        if let Prompted::Answer(action) = self.prompt_and_wait(context, &consent, wait).await? {
+        if let Prompted::Answer(action) = self.prompt_and_wait(context, &consent, request).await? {
             self.record_answer(context, &consent, action).await?;
         }
         // The answer is not trusted: only the stored state counts, and the first decision wins.
@@ -102,7 +99,13 @@ impl ConsentPolicy {
         let id = new.id.clone();
         let consent = match self.requests.store.consents().request(new).await? {
             mainstay_store::ConsentRequest::Pending(consent) => *consent,
-            mainstay_store::ConsentRequest::TooMany { limit } => return Err(too_many(limit)),
+            mainstay_store::ConsentRequest::TooMany { limit } => {
+                let message = format!(
+                    "{limit} of your calls already wait for consent, which is the limit. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
+                );
+                let reason = Reason::PendingConsents { pending: limit };
+                return Err(Error::new(Kind::RateLimited, message).with_reason(reason));
+            }
         };
         if consent.id == id {
             self.audit(context, &consent, "asked").await?;
@@ -118,7 +121,12 @@ impl ConsentPolicy {
     /// Asks the person through the client, and waits. A waiting call holds a slot that other calls need, so it waits no
     /// longer than a call may take, and each principal has few that wait; the others make the call again after the
     /// decision.
-    async fn prompt_and_wait(&self, context: &Context, consent: &Consent, wait: &WaitUntil<'_>) -> Result<Prompted> {
+    async fn prompt_and_wait(
+        &self,
+        context: &Context,
+        consent: &Consent,
+        request: &ConsentRequest<'_>,
+    ) -> Result<Prompted> {
         let Ok(_permit) = self.waits.acquire(&context.caller.principal) else { return Ok(Prompted::NotAsked) };
         let prompted = async {
             let prompted = self.prompt(context, consent).await?;
@@ -130,8 +138,8 @@ impl ConsentPolicy {
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
-            () = wait.shutdown.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
-            prompted = tokio::time::timeout(wait.timeout.min(self.lifetime()), prompted) => match prompted {
+            () = request.shutdown.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
+            prompted = tokio::time::timeout(request.timeout.min(self.lifetime()), prompted) => match prompted {
                 Ok(Err(error)) if error.kind == Kind::TimedOut => Ok(Prompted::NotAsked),
                 Ok(prompted) => prompted,
                 Err(_) => Ok(Prompted::NotAsked),
@@ -177,8 +185,7 @@ impl ConsentPolicy {
             AnswerAction::Decline => false,
             AnswerAction::Cancel => return Ok(()),
         };
-        let by = Decider { name: context.caller.principal.to_string(), ip: context.caller.ip };
-        match self.requests.decide(&consent.id, &by, approve, None).await {
+        match self.requests.decide(&consent.id, &Decider::from(&*context.caller), approve, None).await {
             Err(ConsentError::Failed(error)) => Err(error),
             // Somebody else decided first, or it expired: the stored state says what that means for the call.
             Ok(_) | Err(_) => Ok(()),
@@ -186,9 +193,8 @@ impl ConsentPolicy {
     }
 
     async fn audit(&self, context: &Context, consent: &Consent, outcome: &str) -> Result<()> {
-        let caller = &context.caller;
-        let request_id = context.request_id.to_string();
-        let entry = audit_entry(consent, caller.principal.as_str(), caller.ip, request_id, context.clock.now_ms());
+        let (by, request_id) = (Decider::from(&*context.caller), context.request_id.to_string());
+        let entry = audit_entry(consent, &by, request_id, context.clock.now_ms());
         let session = context.session.as_deref().map(str::to_owned);
         self.requests.store.audit().append(AuditEntry { session, outcome: outcome.to_owned(), ..entry }).await?;
         Ok(())
@@ -197,19 +203,13 @@ impl ConsentPolicy {
     fn required(&self, request: &ConsentRequest<'_>, consent: &Consent) -> Error {
         let id = &consent.id;
         let at = self.page_url(id).map_or(String::new(), |url| format!(" at {url} or"));
-        Error::new(
-            Kind::ConsentRequired,
-            format!(
-                "Consent required for {}: a person has to approve this call{at} with `mainstay consent approve {id}`. Make the same call again after that.",
-                request.display_name
-            ),
-        )
-        .with_reason(Reason::ConsentNeeded {
-            id: id.clone(),
-            url: format!("{CONSENT_PATH}{id}"),
-            operation: request.display_name.to_owned(),
-            expires_ms: consent.expires_ms,
-        })
+        let operation = request.display_name.to_owned();
+        let message = format!(
+            "Consent required for {operation}: a person has to approve this call{at} with `mainstay consent approve {id}`. Make the same call again after that."
+        );
+        let (url, expires_ms) = (format!("{CONSENT_PATH}{id}"), consent.expires_ms);
+        let reason = Reason::ConsentNeeded { id: id.clone(), url, operation, expires_ms };
+        Error::new(Kind::ConsentRequired, message).with_reason(reason)
     }
 }
 
@@ -220,14 +220,4 @@ async fn ask(context: &Context, key: &str, question: Question) -> Result<Option<
         Err(error) if matches!(error.kind, Kind::Unsupported | Kind::TimedOut) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn too_many(most: u32) -> Error {
-    Error::new(
-        Kind::RateLimited,
-        format!(
-            "{most} of your calls already wait for consent, which is the limit. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
-        ),
-    )
-    .with_reason(Reason::PendingConsents { pending: most })
 }

@@ -9,7 +9,7 @@ mod policy;
 mod request;
 mod stored;
 
-pub use approval::{CONSENT_KEY, ConsentRequest, WaitUntil};
+pub use approval::{CONSENT_KEY, ConsentRequest};
 pub use policy::ConsentPolicy;
 pub use request::{CONSENT_PATH, ConsentError, ConsentStatus, ConsentView, Decider};
 pub use stored::ConsentStore;

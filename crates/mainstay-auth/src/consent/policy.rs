@@ -81,8 +81,7 @@ impl ConsentPolicy {
     ) -> Result<ConsentView, ConsentError> {
         let consent = self.find(caller, id).await?;
         self.may_decide(caller, &consent.requested_by).map_err(ConsentError::NotAllowed)?;
-        let by = Decider { name: caller.principal.to_string(), ip: caller.ip };
-        self.requests.decide(id, &by, approve, reason).await
+        self.requests.decide(id, &Decider::from(caller), approve, reason).await
     }
 
     /// Whether this caller may decide a request of that principal. The error tells the caller why not.

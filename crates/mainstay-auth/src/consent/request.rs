@@ -2,13 +2,15 @@
 
 use std::net::IpAddr;
 
-use mainstay_core::{Error, Kind};
+use mainstay_core::{Caller, Error, Kind};
 use mainstay_store::{ConsentState, StoreError};
+use serde::Serialize;
 
 /// The URL path of a consent request; its id follows.
 pub const CONSENT_PATH: &str = "/api/mcp/consent/";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ConsentStatus {
     Pending,
     Approved,
@@ -40,9 +42,10 @@ impl ConsentStatus {
     }
 }
 
-/// A consent request for display.
-#[derive(Debug, Clone)]
+/// A consent request for display. Programs read it as JSON, so the names of the fields stay.
+#[derive(Debug, Clone, Serialize)]
 pub struct ConsentView {
+    #[serde(rename = "consent_id")]
     pub id: String,
     pub status: ConsentStatus,
     /// The tool's listed name.
@@ -97,4 +100,10 @@ impl From<StoreError> for ConsentError {
 pub struct Decider {
     pub name: String,
     pub ip: Option<IpAddr>,
+}
+
+impl From<&Caller> for Decider {
+    fn from(caller: &Caller) -> Self {
+        Self { name: caller.principal.to_string(), ip: caller.ip }
+    }
 }

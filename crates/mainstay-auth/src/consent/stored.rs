@@ -1,6 +1,5 @@
 //! Consent requests in the store: listing, finding, deciding.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use mainstay_core::{Clock, Error, escape_invisible, iso8601, new_id};
@@ -73,7 +72,7 @@ impl ConsentStore {
         let entry = |phase, outcome| AuditEntry {
             phase,
             outcome,
-            ..audit_entry(&consent, &by.name, by.ip, request_id.clone(), self.clock.now_ms())
+            ..audit_entry(&consent, by, request_id.clone(), self.clock.now_ms())
         };
         self.store.audit().append(entry(Phase::Began, String::new())).await?;
         let decision = Decision { id: id.to_owned(), by: by.name.clone(), approve, reason: reason.clone(), now_ms };
@@ -101,20 +100,14 @@ fn outcome(decided: &DecisionOutcome, approve: bool, reason: Option<&str>) -> St
 }
 
 /// An audit row about a consent request. The digest of the arguments ties it to the rows of the call.
-pub(super) fn audit_entry(
-    consent: &Consent,
-    principal: &str,
-    ip: Option<IpAddr>,
-    request_id: String,
-    at_ms: i64,
-) -> AuditEntry {
+pub(super) fn audit_entry(consent: &Consent, by: &Decider, request_id: String, at_ms: i64) -> AuditEntry {
     AuditEntry {
         at_ms,
         phase: Phase::Ended,
         request_id,
-        principal: principal.to_owned(),
+        principal: by.name.clone(),
         session: None,
-        ip: ip.map(|ip| ip.to_string()),
+        ip: by.ip.map(|ip| ip.to_string()),
         target: format!("consent/{}", consent.id),
         effect: "writes".into(),
         args_digest: consent.binding.args_digest.clone(),

@@ -1,11 +1,15 @@
-//! Client secrets: stored as Argon2id hashes and verified on blocking threads, a few at a time.
+//! Client secrets, stored as Argon2id hashes and verified on blocking threads, a few at a time; and random tokens, for
+//! which a plain hash suffices.
 
 use std::sync::{Arc, LazyLock};
 
 use argon2::Argon2;
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
-use mainstay_core::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
+use mainstay_core::{Error, Result, hex};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
 use super::error::{OAuthError, OAuthErrorKind};
@@ -32,6 +36,19 @@ static DUMMY_HASH: LazyLock<String> = LazyLock::new(|| hash_secret("nobody has t
 pub(super) fn hash_secret(secret: &str) -> Result<String> {
     let hash: PasswordHash = Argon2::default().hash_password(secret.as_bytes()).map_err(Error::internal)?;
     Ok(hash.to_string())
+}
+
+/// 256 random bits, in base64url.
+pub(super) fn random_token() -> Result<String> {
+    let mut bytes = [0; 32];
+    aws_lc_rs::rand::fill(&mut bytes).map_err(|_| Error::internal("the system gives no random bytes"))?;
+    Ok(BASE64URL.encode(bytes))
+}
+
+/// The form in which a random token is stored. A plain hash suffices: 256 random bits cannot be guessed, so neither a salt
+/// nor a slow hash would add anything.
+pub(super) fn token_hash(token: &str) -> String {
+    hex(&Sha256::digest(token))
 }
 
 fn matches(secret: &str, hash: &str) -> bool {

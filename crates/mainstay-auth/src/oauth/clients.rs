@@ -7,9 +7,8 @@ use mainstay_store::{Client, Store};
 use serde_json::{Value, json};
 
 use super::audit::OAuthAudit;
-use super::client_secret::hash_secret;
+use super::client_secret::{hash_secret, random_token};
 use super::keys::{self, FRESH};
-use super::random::random_token;
 use super::token::{ACCESS_LIFETIME, after};
 
 /// The shortest secret an operator may choose.

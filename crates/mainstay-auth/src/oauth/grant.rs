@@ -8,13 +8,11 @@ use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation};
 use serde_json::json;
 
 use super::audit::{OAuthAudit, UNKNOWN_CLIENT};
-use super::client_secret::ClientCredentials;
+use super::client_secret::{ClientCredentials, random_token, token_hash};
 use super::error::{OAuthError, OAuthErrorKind};
-use super::random::{random_token, token_hash};
-use super::server::AuthorizationServer;
+use super::server::{AuthorizationServer, limit_scopes};
 use super::token::{ACCESS_LIFETIME, Claims, after};
-use super::verify::limit_scopes;
-use crate::ip_prefix::ip_prefix;
+use crate::{AuthError, ip_prefix};
 
 /// How long a refresh token can be used.
 const REFRESH_LIFETIME: Duration = Duration::from_hours(24 * 30);
@@ -22,12 +20,13 @@ const REFRESH_LIFETIME: Duration = Duration::from_hours(24 * 30);
 /// The longest `scope` parameter that is parsed, in bytes.
 const MAX_SCOPE_BYTES: usize = 1000;
 
-/// The grant types of RFC 6749 that this server supports.
-pub enum Grant {
-    /// `client_credentials`: a token for the client itself.
-    Client { scope: Option<String> },
-    /// `refresh_token`: new tokens for a refresh token, which cannot be used again.
-    Refresh { token: String, scope: Option<String> },
+/// What a client requests, by the grant types of RFC 6749 that this server supports: `client_credentials`, for tokens of
+/// a new family, or `refresh_token`.
+#[derive(Default)]
+pub struct Grant {
+    pub scope: Option<String>,
+    /// Exchanged for new tokens; it cannot be used again.
+    pub refresh_token: Option<String>,
 }
 
 /// A new access token with the refresh token of its family.
@@ -45,16 +44,14 @@ impl AuthorizationServer {
         grant: Grant,
         ip: Option<IpAddr>,
     ) -> Result<IssuedTokens, OAuthError> {
-        let (grant_type, scope) = match &grant {
-            Grant::Client { scope } => ("client_credentials", scope),
-            Grant::Refresh { scope, .. } => ("refresh_token", scope),
-        };
-        let args = json!({"grant_type": grant_type, "client_id": credentials.client, "scope": scope});
+        let grant_type = if grant.refresh_token.is_some() { "refresh_token" } else { "client_credentials" };
+        let args = json!({"grant_type": grant_type, "client_id": credentials.client, "scope": grant.scope});
         let audit = OAuthAudit::new("oauth/token", ip, &args);
         let client = self.authenticate(credentials, ip, &audit).await?;
-        let issued = match grant {
-            Grant::Client { scope } => self.issue(&client, scope.as_deref()).await,
-            Grant::Refresh { token, scope } => self.refresh(&client, &token, scope.as_deref()).await,
+        let scope = grant.scope.as_deref().filter(|scope| !scope.trim().is_empty());
+        let issued = match &grant.refresh_token {
+            None => self.issue(&client, scope).await,
+            Some(token) => self.refresh(&client, token, scope).await,
         };
         self.record(issued, &client, &audit).await
     }
@@ -101,11 +98,8 @@ impl AuthorizationServer {
         let principal = client.as_ref().map(|client| self.principal(&client.id));
         let client = client.filter(|client| matches && !client.disabled).ok_or_else(|| {
             let error = OAuthError::invalid_client();
-            audit.rejected(
-                &self.backend,
-                principal.as_ref().map_or(UNKNOWN_CLIENT, Principal::as_str),
-                error.outcome(),
-            );
+            let name = principal.as_ref().map_or(UNKNOWN_CLIENT, Principal::as_str);
+            audit.rejected(&self.backend, name, error.outcome());
             error
         })?;
         self.failures.withdraw(&source);
@@ -130,10 +124,7 @@ impl AuthorizationServer {
     /// Tokens of a new family.
     async fn issue(&self, client: &Client, scope: Option<&str>) -> Result<IssuedTokens, OAuthError> {
         let has = Scopes::parse(&client.scopes);
-        let scopes = match scope.filter(|scope| !scope.trim().is_empty()) {
-            Some(requested) => parse_scopes(has, requested)?,
-            None => default_scopes(has)?,
-        };
+        let scopes = scope.map_or_else(|| default_scopes(has), |requested| parse_scopes(has, requested))?;
         let (family, refresh_token, now_ms) = (new_id(), random_token()?, self.backend.now_ms());
         let access_token = self.access_token(client, scopes, &family).await?;
         let stored = NewRefreshToken {
@@ -158,8 +149,7 @@ impl AuthorizationServer {
         let RefreshToken { scopes: had, family, .. } = store.refresh(&old, &client.id).await?.ok_or_else(invalid)?;
         // Checked before the refresh token is spent: a client that requests too much keeps it.
         let had = limit_scopes(Scopes::parse(&had), Scopes::parse(&client.scopes));
-        let requested = scope.filter(|scope| !scope.trim().is_empty());
-        let scopes = requested.map_or(Ok(had), |requested| parse_scopes(had, requested))?;
+        let scopes = scope.map_or(Ok(had), |requested| parse_scopes(had, requested))?;
         let access_token = self.access_token(client, scopes, &family).await?;
         let (refresh_token, expires_ms) = (random_token()?, after(now_ms, REFRESH_LIFETIME));
         match store.rotate_refresh(&old, &client.id, &token_hash(&refresh_token), now_ms, expires_ms).await? {
@@ -182,19 +172,20 @@ impl AuthorizationServer {
 
     async fn revoke_token(&self, client: &Client, token: &str) -> Result<(), OAuthError> {
         let store = self.backend.store.oauth();
-        if let Ok(claims) = self.claims(token).await? {
-            if claims.client_id == client.id {
+        match self.claims(token).await {
+            Ok(claims) if claims.client_id == client.id => {
                 store.revoke_access(&claims.jti, claims.expires_ms()).await?;
             }
-            return Ok(());
-        }
-        match store.refresh(&token_hash(token), &client.id).await? {
-            // The ids of the access tokens begin with the family's, so they end with it.
-            Some(RefreshToken { family, .. }) => {
-                Ok(store.revoke_family(&family, after(self.backend.now_ms(), ACCESS_LIFETIME)).await?)
+            Ok(_) => {}
+            Err(AuthError::Unavailable(error)) => return Err(error.into()),
+            Err(AuthError::MissingToken | AuthError::InvalidToken(_)) => {
+                // The ids of the access tokens begin with the family's, so they end with it.
+                if let Some(RefreshToken { family, .. }) = store.refresh(&token_hash(token), &client.id).await? {
+                    store.revoke_family(&family, after(self.backend.now_ms(), ACCESS_LIFETIME)).await?;
+                }
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 }
 

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
@@ -22,17 +21,16 @@ pub(super) const FRESH: Duration = Duration::from_secs(5);
 /// The shortest time between two reloads caused by tokens with an unknown key id.
 const UNKNOWN_KEY_RELOAD: Duration = Duration::from_secs(1);
 
-/// The keys in use, cached for [`FRESH`].
+/// The keys in use, cached for [`FRESH`]. The lock is held while the store is read, so that concurrent callers share one
+/// read; a valid token that was verified a moment ago needs no key (`status_cache.rs`).
 #[derive(Default)]
-pub(super) struct KeyCache {
-    loaded: ArcSwapOption<Loaded>,
-    last_unknown: Mutex<Option<Instant>>,
-    loading: Mutex<()>,
-}
+pub(super) struct KeyCache(Mutex<Loaded>);
 
+#[derive(Default)]
 struct Loaded {
-    at: Instant,
     keys: Arc<[Key]>,
+    at: Option<Instant>,
+    last_unknown: Option<Instant>,
 }
 
 /// A signing key with its public half.
@@ -47,37 +45,33 @@ pub(super) struct Key {
 impl KeyCache {
     /// The valid keys; the first one signs.
     pub(super) async fn keys(&self, backend: &Backend) -> Result<Arc<[Key]>> {
-        match self.loaded.load().as_deref() {
-            Some(loaded) if loaded.at.elapsed() <= FRESH => Ok(loaded.keys.clone()),
-            Some(_) | None => self.reload(backend).await,
+        let mut loaded = self.0.lock().await;
+        if loaded.at.is_none_or(|at| at.elapsed() > FRESH) {
+            loaded.reload(backend).await?;
         }
+        Ok(loaded.keys.clone())
     }
 
     /// The keys after a token named one that is not among them. It may have been made by another replica a moment ago,
     /// so the store is read again; but key ids can be invented, so it is read at most once per [`UNKNOWN_KEY_RELOAD`].
     pub(super) async fn keys_after_unknown(&self, backend: &Backend) -> Result<Arc<[Key]>> {
-        let mut last = self.last_unknown.lock().await;
-        if last.is_some_and(|last| last.elapsed() < UNKNOWN_KEY_RELOAD) {
-            drop(last);
-            return self.keys(backend).await;
+        let mut loaded = self.0.lock().await;
+        if loaded.last_unknown.is_none_or(|last| last.elapsed() >= UNKNOWN_KEY_RELOAD) {
+            loaded.last_unknown = Some(Instant::now());
+            loaded.reload(backend).await?;
         }
-        *last = Some(Instant::now());
-        drop(last);
-        self.reload(backend).await
+        Ok(loaded.keys.clone())
     }
+}
 
-    /// Reads the store. Concurrent callers share one read, if it began after they asked.
-    async fn reload(&self, backend: &Backend) -> Result<Arc<[Key]>> {
-        let asked = Instant::now();
-        let _one_at_a_time = self.loading.lock().await;
-        if let Some(loaded) = self.loaded.load().as_deref().filter(|loaded| loaded.at >= asked) {
-            return Ok(loaded.keys.clone());
-        }
+impl Loaded {
+    /// Reads the store. The keys are as old as the beginning of the read.
+    async fn reload(&mut self, backend: &Backend) -> Result<()> {
         let at = Instant::now();
         let stored = stored_keys(&backend.store, backend.now_ms()).await?;
-        let keys: Arc<[Key]> = stored.iter().map(Key::decode).collect::<Result<Vec<_>>>()?.into();
-        self.loaded.store(Some(Arc::new(Loaded { at, keys: keys.clone() })));
-        Ok(keys)
+        self.keys = stored.iter().map(Key::decode).collect::<Result<_>>()?;
+        self.at = Some(at);
+        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The OAuth authorization server: clients authenticate with a secret and get access tokens for this server alone.
 //!
-//! `server.rs` has the state, `grant.rs` issues and revokes tokens, `verify.rs` checks them, `clients.rs` is what an
-//! operator does. Nothing here knows HTTP.
+//! `server.rs` has the state and verifies tokens, `grant.rs` issues and revokes them, `clients.rs` is what an operator
+//! does. Nothing here knows HTTP.
 
 mod audit;
 mod client_secret;
@@ -9,13 +9,11 @@ mod clients;
 mod error;
 mod grant;
 mod keys;
-mod random;
 mod server;
 mod status_cache;
 #[cfg(test)]
 mod tests;
 mod token;
-mod verify;
 
 pub use client_secret::ClientCredentials;
 pub use clients::{ClientRegistry, NewClient, OldKeys, RegisteredClient};
@@ -23,4 +21,3 @@ pub use error::{OAuthError, OAuthErrorKind};
 pub use grant::{Grant, IssuedTokens};
 pub use server::AuthorizationServer;
 pub use token::ACCESS_LIFETIME;
-pub use verify::TokenStatus;

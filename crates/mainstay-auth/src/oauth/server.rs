@@ -1,14 +1,14 @@
-//! The authorization server's state.
+//! The authorization server's state, and verifying the access tokens it issued.
 
-use mainstay_core::{Principal, Result};
+use mainstay_core::{Principal, Result, Scope, Scopes};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::client_secret::SecretVerifier;
 use super::keys::{Key, KeyCache};
-use super::status_cache::StatusCache;
-use super::token::Issuer;
-use crate::Backend;
-use crate::failure_limit::FailureLimit;
+use super::status_cache::{StatusCache, TokenHash};
+use super::token::{Claims, decode_claims};
+use crate::{AuthError, Backend, FailureLimit, Identity, Issuer};
 
 /// Issues, verifies and revokes access tokens in the name of one issuer. Clients, keys and revocations are in the store,
 /// so every replica on that store is the same authorization server; caches and failure counts are per process.
@@ -22,11 +22,11 @@ pub struct AuthorizationServer {
 }
 
 impl AuthorizationServer {
-    /// `issuer` is the origin under which clients reach this server, `audience` the URL its tokens are for.
-    pub fn new(backend: Backend, issuer: String, audience: String) -> Self {
+    /// `issuer` is the origin under which clients reach this server, and the URL its tokens are for.
+    pub fn new(backend: Backend, issuer: Issuer) -> Self {
         Self {
             backend,
-            issuer: Issuer { url: issuer, audience },
+            issuer,
             keys: KeyCache::default(),
             secrets: SecretVerifier::default(),
             failures: FailureLimit::default(),
@@ -34,12 +34,8 @@ impl AuthorizationServer {
         }
     }
 
-    pub fn issuer(&self) -> &str {
-        &self.issuer.url
-    }
-
-    pub fn audience(&self) -> &str {
-        &self.issuer.audience
+    pub fn issuer(&self) -> &Issuer {
+        &self.issuer
     }
 
     /// The public keys as a JWK set (RFC 7517).
@@ -52,4 +48,51 @@ impl AuthorizationServer {
     pub(super) fn principal(&self, client: &str) -> Principal {
         Principal::new(&self.issuer.url, client)
     }
+
+    /// Checks signature, issuer, audience, expiry, revocation and that the client is not disabled.
+    pub async fn verify(&self, token: &str) -> Result<Identity, AuthError> {
+        let hash = Sha256::digest(token).into();
+        let identity = match self.statuses.find(&hash) {
+            Some(identity) => identity,
+            None => self.look_up(token, hash).await?,
+        };
+        if identity.expires_ms <= self.backend.now_ms() {
+            return Err(AuthError::invalid("it has expired"));
+        }
+        Ok(identity)
+    }
+
+    /// Asks the store. Only valid tokens are cached: an invalid one costs its sender a lookup, and cannot fill the cache.
+    async fn look_up(&self, token: &str, hash: TokenHash) -> Result<Identity, AuthError> {
+        let start = self.statuses.start_lookup();
+        let claims = self.claims(token).await?;
+        let store = self.backend.store.oauth();
+        if store.is_access_revoked(&claims.jti).await? || store.is_access_revoked(claims.family()).await? {
+            return Err(AuthError::invalid("it was revoked"));
+        }
+        let client = store.client(&claims.client_id).await?.filter(|client| !client.disabled);
+        let client = client.ok_or_else(|| AuthError::invalid("its client is disabled"))?;
+        let identity = Identity {
+            principal: self.principal(&claims.sub),
+            scopes: limit_scopes(Scopes::parse(&claims.scope), Scopes::parse(&client.scopes)),
+            expires_ms: claims.expires_ms(),
+        };
+        self.statuses.insert(hash, start, identity.clone());
+        Ok(identity)
+    }
+
+    /// The claims of a token that this server signed.
+    pub(super) async fn claims(&self, token: &str) -> Result<Claims, AuthError> {
+        let mut claims = decode_claims(&self.issuer, &self.keys.keys(&self.backend).await?, token)?;
+        if claims.is_none() {
+            claims = decode_claims(&self.issuer, &self.keys.keys_after_unknown(&self.backend).await?, token)?;
+        }
+        claims.ok_or_else(|| AuthError::invalid("its signing key is unknown"))
+    }
+}
+
+/// The scopes of a token, as far as its client still has them: taking a scope away from a client takes effect on tokens
+/// that were issued before.
+pub(super) fn limit_scopes(token: Scopes, client: Scopes) -> Scopes {
+    if client.allows(Scope::Admin) { token } else { client.iter().filter(|scope| token.allows(*scope)).collect() }
 }

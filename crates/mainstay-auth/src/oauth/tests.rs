@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::token::Claims;
 use super::*;
-use crate::{Backend, Identity, Observer};
+use crate::{AuthError, Backend, Identity, Issuer, Observer};
 
 const HERE: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::LOCALHOST));
 
@@ -39,7 +39,8 @@ impl Fixture {
 
     fn replica(&self) -> AuthorizationServer {
         let backend = Backend { store: self.store.clone(), clock: self.clock.clone(), observer: Arc::new(NoMetrics) };
-        AuthorizationServer::new(backend, "https://own.example".into(), "https://own.example/mcp".into())
+        let issuer = Issuer { url: "https://own.example".into(), audience: "https://own.example/mcp".into() };
+        AuthorizationServer::new(backend, issuer)
     }
 
     fn clients(&self) -> ClientRegistry {
@@ -66,7 +67,7 @@ async fn issued(
     client: &RegisteredClient,
     scope: Option<&str>,
 ) -> Result<IssuedTokens, OAuthError> {
-    server.grant(credentials(client), Grant::Client { scope: scope.map(str::to_owned) }, HERE).await
+    server.grant(credentials(client), Grant { scope: scope.map(str::to_owned), refresh_token: None }, HERE).await
 }
 
 async fn renewed(
@@ -75,14 +76,15 @@ async fn renewed(
     token: &str,
     scope: Option<&str>,
 ) -> Result<IssuedTokens, OAuthError> {
-    let grant = Grant::Refresh { token: token.to_owned(), scope: scope.map(str::to_owned) };
+    let grant = Grant { scope: scope.map(str::to_owned), refresh_token: Some(token.to_owned()) };
     server.grant(credentials(client), grant, HERE).await
 }
 
 async fn identity(server: &AuthorizationServer, token: &str) -> Option<Identity> {
-    match server.verify(token).await.unwrap() {
-        TokenStatus::Valid(identity) => Some(identity),
-        TokenStatus::Invalid(_) => None,
+    match server.verify(token).await {
+        Ok(identity) => Some(identity),
+        Err(AuthError::InvalidToken(_)) => None,
+        Err(error) => panic!("{error}"),
     }
 }
 
@@ -249,13 +251,13 @@ async fn unknown_key_ids_neither_reload_the_keys_often_nor_reach_the_log() {
         format!("{header}.{}", token.split_once('.').unwrap().1)
     };
     for kid in ["canary", "", &"canary".repeat(1000), "../canary", &"A".repeat(32), &"0".repeat(32)] {
-        let TokenStatus::Invalid(reason) = server.verify(&named(kid)).await.unwrap() else { panic!("{kid}") };
+        let Err(AuthError::InvalidToken(reason)) = server.verify(&named(kid)).await else { panic!("{kid}") };
         assert!(!reason.contains("canary") && !reason.contains("000"), "{reason}");
     }
     // The last of them was a name like ours: the store has been asked, and is not asked again at once.
     let loaded = server.keys.keys(&server.backend).await.unwrap();
     assert!(!Arc::ptr_eq(&ring, &loaded));
-    assert!(matches!(server.verify(&named(&"1".repeat(32))).await.unwrap(), TokenStatus::Invalid(_)));
+    assert!(matches!(server.verify(&named(&"1".repeat(32))).await, Err(AuthError::InvalidToken(_))));
     assert!(Arc::ptr_eq(&loaded, &server.keys.keys(&server.backend).await.unwrap()));
 }
 
@@ -264,7 +266,7 @@ async fn too_many_failures_block_that_client_from_that_address_alone() {
     let fixture = Fixture::open().await;
     let (server, client, other) = (fixture.replica(), fixture.client("read").await, fixture.client("read").await);
     let wrong = |id: &str| ClientCredentials { client: id.to_owned(), secret: "wrong".into() };
-    let tried = async |proof: ClientCredentials| kind(server.grant(proof, Grant::Client { scope: None }, HERE).await);
+    let tried = async |proof: ClientCredentials| kind(server.grant(proof, Grant::default(), HERE).await);
     for number in 0..10 {
         assert_eq!(tried(wrong(&client.id)).await, OAuthErrorKind::InvalidClient);
         assert_eq!(tried(wrong(&format!("made up {number}"))).await, OAuthErrorKind::InvalidClient);
@@ -274,17 +276,15 @@ async fn too_many_failures_block_that_client_from_that_address_alone() {
     // To one that does not exist nothing else is said than before: that would tell it from one that does.
     assert_eq!(tried(wrong("made up again")).await, OAuthErrorKind::InvalidClient);
     assert!(issued(&server, &other, None).await.is_ok());
-    let elsewhere = server.grant(credentials(&client), Grant::Client { scope: None }, Some([10, 0, 0, 1].into())).await;
+    let elsewhere = server.grant(credentials(&client), Grant::default(), Some([10, 0, 0, 1].into())).await;
     assert!(elsewhere.is_ok());
-    let at_once =
-        futures::future::join_all((0..40).map(|_| {
-            server.grant(wrong(&other.id), Grant::Client { scope: None }, Some("2001:db8::1".parse().unwrap()))
-        }));
+    let at_once = futures::future::join_all(
+        (0..40).map(|_| server.grant(wrong(&other.id), Grant::default(), Some("2001:db8::1".parse().unwrap()))),
+    );
     let looked_at =
         at_once.await.into_iter().filter(|tried| tried.as_ref().err().unwrap().kind == OAuthErrorKind::InvalidClient);
     assert_eq!(looked_at.count(), 10);
-    let neighbour =
-        server.grant(credentials(&other), Grant::Client { scope: None }, Some("2001:db8::2".parse().unwrap()));
+    let neighbour = server.grant(credentials(&other), Grant::default(), Some("2001:db8::2".parse().unwrap()));
     assert!(matches!(kind(neighbour.await), OAuthErrorKind::TooManyFailures { .. }));
 }
 
@@ -295,9 +295,9 @@ async fn every_grant_and_rejection_is_in_the_audit_without_secrets() {
     let given = issued(&server, &client, None).await.unwrap();
     assert!(issued(&server, &client, Some("write")).await.is_err());
     let wrong = ClientCredentials { client: client.id.clone(), secret: "canary".into() };
-    assert!(server.grant(wrong, Grant::Client { scope: None }, HERE).await.is_err());
+    assert!(server.grant(wrong, Grant::default(), HERE).await.is_err());
     let made_up = ClientCredentials { client: "canary".into(), secret: "canary".into() };
-    assert!(server.grant(made_up, Grant::Client { scope: None }, HERE).await.is_err());
+    assert!(server.grant(made_up, Grant::default(), HERE).await.is_err());
     server.revoke(credentials(&client), &given.access_token, HERE).await.unwrap();
     let rows = fixture.rows().await;
     let own = format!("https://own.example {}", client.id);

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use jsonwebtoken::{Algorithm, Header, Validation, decode, decode_header, encode};
+use jsonwebtoken::{Algorithm, Header, decode, decode_header, encode};
 use mainstay_core::{Error, Result, Scopes, new_id};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{self, Key};
+use crate::{AuthError, Issuer};
 
 /// How long an access token is valid.
 pub const ACCESS_LIFETIME: Duration = Duration::from_hours(24);
@@ -16,12 +17,6 @@ const TYPE: &str = "at+jwt";
 
 /// Separates the family from the token's own part in `jti`. Revoking a family revokes all its tokens.
 const FAMILY_SEPARATOR: char = '.';
-
-/// In whose name tokens are issued, and for which resource.
-pub(super) struct Issuer {
-    pub(super) url: String,
-    pub(super) audience: String,
-}
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Claims {
@@ -63,31 +58,22 @@ impl Claims {
     }
 }
 
-/// Why a token is not one of this server's. For the log only.
-pub(super) enum TokenError {
-    /// Signed with a key that this replica does not know, or not yet.
-    UnknownKey,
-    Malformed(String),
-}
-
-/// The claims of a token whose signature, issuer and audience are right. Expiry is checked by the caller.
-pub(super) fn decode_claims(issuer: &Issuer, keys: &[Key], token: &str) -> Result<Claims, TokenError> {
+/// The claims of a token whose signature, issuer and audience are right. Expiry is checked by the caller. `None` if it
+/// is signed with a key that this replica does not know, or not yet.
+pub(super) fn decode_claims(issuer: &Issuer, keys: &[Key], token: &str) -> Result<Option<Claims>, AuthError> {
     // The reason never quotes the token: what an unauthenticated client sent stays out of the log.
-    let malformed = |why: &str| TokenError::Malformed(why.to_owned());
-    let header = decode_header(token).map_err(|_| malformed("its header cannot be decoded"))?;
+    let header = decode_header(token).map_err(|_| AuthError::invalid("its header cannot be decoded"))?;
     if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(TYPE) {
-        return Err(malformed("it is not an access token of this server's type"));
+        return Err(AuthError::invalid("it is not an access token of this server's type"));
     }
-    let id = header.kid.filter(|kid| keys::is_key_id(kid)).ok_or_else(|| malformed("it names no signing key"))?;
-    let key = keys.iter().find(|key| key.id == id).ok_or(TokenError::UnknownKey)?;
-    let mut rules = Validation::new(Algorithm::EdDSA);
-    rules.set_audience(&[&issuer.audience]);
-    rules.set_issuer(&[&issuer.url]);
-    rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
+    let id = header.kid.filter(|kid| keys::is_key_id(kid));
+    let id = id.ok_or_else(|| AuthError::invalid("it names no signing key"))?;
+    let Some(key) = keys.iter().find(|key| key.id == id) else { return Ok(None) };
+    let mut rules = issuer.validation(Algorithm::EdDSA);
     // The library would read the system's clock; time comes in through `Clock` alone.
     rules.validate_exp = false;
     let decoded = decode::<Claims>(token, &key.public, &rules);
-    Ok(decoded.map_err(|error| TokenError::Malformed(error.to_string()))?.claims)
+    Ok(Some(decoded.map_err(|error| AuthError::invalid(error.to_string()))?.claims))
 }
 
 /// The instant `lifetime` after `now_ms`.

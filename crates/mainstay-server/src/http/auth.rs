@@ -5,14 +5,14 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use futures::StreamExt as _;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use mainstay_auth::{AuthError, Authenticator, url_origin};
 use mainstay_core::Scope;
 use serde_json::json;
@@ -29,18 +29,15 @@ pub(crate) const RECHECK: Duration = Duration::from_secs(5);
 /// Headers that a proxy adds. A client behind a proxy is not on this machine, although the connection is.
 const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
 
-/// The metadata URL of RFC 9728, where a client learns how to get a token; none if no token is required.
-fn metadata_url(authenticator: &Authenticator) -> Option<String> {
-    let origin = url_origin(authenticator.audience()).unwrap_or_default();
-    authenticator.requires_token().then(|| origin + METADATA_PATH)
-}
-
-/// The value of `WWW-Authenticate` (RFC 6750 section 3). `error` is its `error` parameter and may be empty.
+/// The value of `WWW-Authenticate` (RFC 6750 section 3). `error` is its `error` parameter and may be empty. Where a token
+/// is required it has the metadata URL of RFC 9728, by which a client learns how to get one.
 pub(crate) fn challenge(authenticator: &Authenticator, error: &str) -> String {
-    let metadata = metadata_url(authenticator).map(|url| format!("resource_metadata=\"{url}\""));
-    let parts: Vec<_> =
-        [Some(error.to_owned()), metadata].into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    format!("Bearer {}", parts.join(", "))
+    let origin = url_origin(&authenticator.issuer().audience).unwrap_or_default();
+    match (authenticator.requires_token(), error) {
+        (false, _) => format!("Bearer {error}"),
+        (true, "") => format!("Bearer resource_metadata=\"{origin}{METADATA_PATH}\""),
+        (true, _) => format!("Bearer {error}, resource_metadata=\"{origin}{METADATA_PATH}\""),
+    }
 }
 
 /// The response to a request that could not be authenticated.
@@ -56,21 +53,13 @@ fn reject(authenticator: &Authenticator, error: AuthError, peer: SocketAddr) -> 
             return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": error.public}))).into_response();
         }
     };
-    let body = json!({"error": "unauthorized", "error_description": "Send an access token for this server as a Bearer token."});
-    (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge(authenticator, error))], Json(body)).into_response()
+    let description = "Send an access token for this server as a Bearer token.";
+    let response = rejected(StatusCode::UNAUTHORIZED, "unauthorized", description);
+    ([(WWW_AUTHENTICATE, challenge(authenticator, error))], response).into_response()
 }
 
-/// The response to a request without a token that came through a proxy, where no token is required.
-fn reject_proxied() -> Response {
-    let description = "This request came through a proxy (it has a Forwarded, X-Forwarded-For, X-Real-IP or Via header). Without [server.auth], only clients on this machine may call. Set server.auth to serve others.";
-    (StatusCode::FORBIDDEN, Json(json!({"error": "forbidden", "error_description": description}))).into_response()
-}
-
-/// The response of a call that needs a scope the token does not have (RFC 6750 section 3.1), whatever the dialect made
-/// of the error.
-fn insufficient_scope(authenticator: &Authenticator, scope: Scope, response: Response) -> Response {
-    let error = format!("error=\"insufficient_scope\", scope=\"{}\"", scope.as_str());
-    (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge(authenticator, &error))], response).into_response()
+fn rejected(status: StatusCode, error: &str, description: &str) -> Response {
+    (status, Json(json!({"error": error, "error_description": description}))).into_response()
 }
 
 /// The same response; if it is a stream, it ends when its token is no longer valid.
@@ -90,12 +79,17 @@ pub(crate) fn while_token_is_valid(
 }
 
 /// The token check of a route: adds the caller to the request, or rejects it. No handler behind it runs without a caller.
-pub(crate) async fn identify(State(authenticator): State<Authenticator>, mut request: Request, next: Next) -> Response {
-    let Some(peer) = request.extensions().get::<Peer>().cloned() else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
+pub(crate) async fn identify(
+    State(authenticator): State<Authenticator>,
+    Extension(peer): Extension<Peer>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let caller = match bearer(request.headers()) {
-        Ok(None) if !authenticator.requires_token() && is_proxied(request.headers()) => return reject_proxied(),
+        Ok(None) if !authenticator.requires_token() && is_proxied(request.headers()) => {
+            let description = "This request came through a proxy (it has a Forwarded, X-Forwarded-For, X-Real-IP or Via header). Without [server.auth], only clients on this machine may call. Set server.auth to serve others.";
+            return rejected(StatusCode::FORBIDDEN, "forbidden", description);
+        }
         Ok(token) => authenticator.caller(token, Some(peer.address.ip())).await,
         Err(reason) => Err(AuthError::InvalidToken(reason.to_owned())),
     };
@@ -107,10 +101,24 @@ pub(crate) async fn identify(State(authenticator): State<Authenticator>, mut req
     request.extensions_mut().insert(connection.clone());
     let response = next.run(request).await;
     match connection.missing_scope.scope() {
-        // The status of a stream is sent before its call has an outcome.
-        Some(scope) if !is_stream(&response) => insufficient_scope(&authenticator, scope, response),
+        // RFC 6750 section 3.1, whatever the dialect made of the error. The status of a stream is sent before its call
+        // has an outcome.
+        Some(scope) if !is_stream(&response) => {
+            let error = format!("error=\"insufficient_scope\", scope=\"{}\"", scope.as_str());
+            (StatusCode::FORBIDDEN, [(WWW_AUTHENTICATE, challenge(&authenticator, &error))], response).into_response()
+        }
         Some(_) | None => response,
     }
+}
+
+/// Adds a token that the client sent in another place than the Authorization header. Whether it could be added: a header
+/// cannot have every value.
+pub(crate) fn set_bearer(headers: &mut HeaderMap, token: &str) -> bool {
+    let Ok(mut bearer) = HeaderValue::from_str(&format!("Bearer {token}")) else { return false };
+    // Keeps the token out of debug output of the headers.
+    bearer.set_sensitive(true);
+    headers.insert(AUTHORIZATION, bearer);
+    true
 }
 
 fn is_proxied(headers: &HeaderMap) -> bool {
@@ -136,8 +144,8 @@ pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Resp
         return StatusCode::NOT_FOUND.into_response();
     }
     Json(json!({
-        "resource": authenticator.audience(),
-        "authorization_servers": [authenticator.issuer()],
+        "resource": authenticator.issuer().audience,
+        "authorization_servers": [authenticator.issuer().url],
         "bearer_methods_supported": ["header"],
         "scopes_supported": Scope::ALL.map(Scope::as_str),
     }))

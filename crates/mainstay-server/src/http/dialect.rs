@@ -1,24 +1,29 @@
 //! A dialect over HTTP: a POST of one JSON-RPC message, answered with JSON, or with an event stream where the client
 //! wants the output of a call while it runs.
 
+use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response as HttpResponse};
 use bytes::Bytes;
-use futures::StreamExt as _;
-use futures::stream;
-use http::{HeaderMap, HeaderName, Method, StatusCode, header};
-use mainstay_core::{BoxFuture, CancellationToken};
-use mainstay_wire::{ErrorResponse, Id, Operation, Request as Message, jsonrpc, sse};
+use futures::{StreamExt as _, stream};
+use http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use mainstay_core::CancellationToken;
+use mainstay_wire::{ErrorResponse, HttpError, Id, Operation, jsonrpc, sse};
 use tokio::sync::mpsc;
-use tokio_util::sync::DropGuard;
+use tokio_stream::wrappers::ReceiverStream;
 
-use super::{body, request_headers};
+use super::body::{self, Rejection};
+use super::request_headers;
 use crate::connection::Connection;
 use crate::dialect::{Dispatcher, Response, respond};
+
+const EVENT_STREAM: &str = "text/event-stream";
 
 /// Chunks of output that wait for a slow reader; beyond it the call waits.
 const CHUNKS_AHEAD: usize = 64;
@@ -34,12 +39,16 @@ pub(crate) struct DialectEndpoint {
 }
 
 /// The handler of every dialect's route.
-pub(crate) async fn serve(State(endpoint): State<Arc<DialectEndpoint>>, request: Request) -> HttpResponse {
+pub(crate) async fn serve(
+    State(endpoint): State<Arc<DialectEndpoint>>,
+    Extension(connection): Extension<Connection>,
+    request: Request,
+) -> HttpResponse {
     let request_id = request_headers::request_id(request.headers());
-    let mut response = endpoint.answer(request, request_id.clone()).await;
+    let mut response = endpoint.answer(request, connection, request_id.clone()).await.into_response();
     let dialect = &endpoint.dispatcher.dialect;
     if dialect.has_session_headers() {
-        request_headers::put_request_id(&mut response, &request_id);
+        request_headers::put(&mut response, request_headers::REQUEST, &request_id);
     }
     for (name, value) in dialect.http_headers() {
         request_headers::put(&mut response, HeaderName::from_static(name), value);
@@ -52,24 +61,24 @@ impl DialectEndpoint {
         self.path == path && self.dispatcher.dialect.policy().name == dialect
     }
 
-    async fn answer(&self, request: Request, request_id: Arc<str>) -> HttpResponse {
+    async fn answer(
+        &self,
+        request: Request,
+        connection: Connection,
+        request_id: Arc<str>,
+    ) -> Result<HttpResponse, Rejection> {
         let (parts, body) = request.into_parts();
-        let Some(connection) = parts.extensions.get::<Connection>().cloned() else {
-            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-        };
         if parts.method != Method::POST {
             let rejected = self.rejected(StatusCode::METHOD_NOT_ALLOWED, "Send JSON-RPC messages with POST.");
-            return ([(header::ALLOW, "POST")], rejected).into_response();
+            return Ok(([(header::ALLOW, "POST")], rejected).into_response());
         }
-        if !body::is_json(&parts.headers) {
-            return self.rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json.");
+        // A missing Content-Type is accepted: contract clients leave it out.
+        if parts.headers.contains_key(header::CONTENT_TYPE) && body::media_type(&parts.headers) != body::JSON {
+            return Ok(self.rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json."));
         }
-        let bytes = match self.read(body, self.message_bytes).await {
-            Ok(bytes) => bytes,
-            Err(response) => return *response,
-        };
+        let bytes = self.read(body, self.message_bytes).await?;
         let dialect = &self.dispatcher.dialect;
-        let Some(message) = dialect.decode(&bytes) else { return StatusCode::ACCEPTED.into_response() };
+        let Some(message) = dialect.decode(&bytes) else { return Ok(StatusCode::ACCEPTED.into_response()) };
         let cancel = CancellationToken::new();
         // A client that disconnects drops the response, and with it its call.
         let cancel_if_dropped = cancel.clone().drop_guard();
@@ -79,19 +88,28 @@ impl DialectEndpoint {
             Ok(context) => context,
             Err(error) => {
                 let error = dialect.error(&error, "headers", self.dispatcher.engine.clock().now());
-                return http_response(respond(message.id.as_ref(), Err(error)));
+                return Ok(http_response(respond(message.id.as_ref(), Err(error))));
             }
         };
-        let streams = dialect.wants_chunks(&message) && accepts_events(&parts.headers);
-        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
-        context.chunks = streams.then_some(sender);
-        let dispatcher = self.dispatcher.clone();
-        let call = async move { dispatcher.answer(message, &context).await };
-        if streams {
-            let call = Box::pin(call);
-            return EventStream { call, chunks, last: None, ended: false, _cancel: cancel_if_dropped }.response();
+        // Without an event stream the output comes with the response.
+        if !dialect.wants_chunks(&message) || !body::accepts(&parts.headers, EVENT_STREAM) {
+            return Ok(http_response(self.dispatcher.answer(message, &context).await));
         }
-        http_response(call.await)
+        let (sender, chunks) = mpsc::channel(CHUNKS_AHEAD);
+        context.chunks = Some(sender.clone());
+        let dispatcher = self.dispatcher.clone();
+        let call = async move {
+            let _cancel = cancel_if_dropped;
+            let response = dispatcher.answer(message, &context).await;
+            // Through the same channel as the chunks, so that it comes after them.
+            let _ = sender.send(response.body.unwrap_or_default()).await;
+        };
+        // The call makes progress only while somebody reads: polling the stream is what drives it.
+        let driven = stream::once(call).filter_map(|()| ready(None));
+        let events = stream::select(ReceiverStream::new(chunks), driven);
+        let events = events.map(|message| Ok::<_, Infallible>(sse::event(&message)));
+        let headers = [(header::CONTENT_TYPE, EVENT_STREAM), (header::CACHE_CONTROL, "no-store")];
+        Ok((headers, Body::from_stream(events)).into_response())
     }
 
     /// The response to a request that holds no message.
@@ -102,88 +120,46 @@ impl DialectEndpoint {
         }
     }
 
-    /// The whole body, or the response to a client that did not send one in time or sent too much.
-    async fn read(&self, body: Body, limit: usize) -> Result<Bytes, Box<HttpResponse>> {
-        let too_long = |refusal: &jsonrpc::Refusal| match self.dispatcher.dialect.malformed(refusal) {
-            Message { id, operation: Operation::Malformed(error) } => (id, error),
-            Message { id, .. } => (id, ErrorResponse::new(refusal.code, refusal.message.clone(), None)),
-        };
-        let encode = |refusal: &jsonrpc::Refusal| {
-            let (id, error) = too_long(refusal);
-            error.response(&id.unwrap_or_else(Id::null))
-        };
-        body::read(body, limit, encode).await.map_err(|mut response| {
-            // The status of the dialect, where it has one for this error.
-            let status = too_long(&jsonrpc::Refusal::too_long(limit)).1.http.status;
-            if response.status() == StatusCode::PAYLOAD_TOO_LARGE && status != 200 {
-                *response.status_mut() = status_code(status);
+    /// The whole body. The response to a longer one has the status of the dialect, where it has one for this error.
+    async fn read(&self, body: Body, limit: usize) -> Result<Bytes, Rejection> {
+        let too_long = |refusal: &jsonrpc::Refusal| {
+            let message = self.dispatcher.dialect.malformed(refusal);
+            let mut error = ErrorResponse::new(refusal.code, refusal.message.clone(), None);
+            if let Operation::Malformed(described) = message.operation {
+                error = described;
             }
-            response
-        })
+            if error.http.status == 200 {
+                error.http.status = StatusCode::PAYLOAD_TOO_LARGE.as_u16();
+            }
+            let body = error.response(&message.id.unwrap_or_else(Id::null));
+            json_response(error.http, body)
+        };
+        body::read(body, limit, too_long).await
     }
 }
 
 /// The HTTP response, with the status and the headers the dialect wants.
 fn http_response(response: Response) -> HttpResponse {
     let Response { body, http, session } = response;
-    let status = status_code(http.status);
-    let Some(body) = body else { return status.into_response() };
-    let mut response = body::json(status, body);
+    let Some(body) = body else { return status_code(http.status).into_response() };
+    let mut response = json_response(http, body);
     if let Some(session) = &session {
-        request_headers::put_session(&mut response, session);
+        request_headers::put(&mut response, request_headers::SESSION, session);
     }
+    response
+}
+
+/// A JSON response as the dialect describes it.
+pub(super) fn json_response(http: HttpError, body: impl Into<Body>) -> HttpResponse {
+    let mut response = body::json(status_code(http.status), body);
     for (name, value) in http.headers {
         request_headers::put(&mut response, HeaderName::from_static(name), &value);
     }
     response
 }
 
-pub(super) fn status_code(status: u16) -> StatusCode {
+fn status_code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-}
-
-/// A call whose output is sent as events while it runs; its response is the last event.
-struct EventStream {
-    call: BoxFuture<'static, Response>,
-    chunks: mpsc::Receiver<Vec<u8>>,
-    last: Option<Vec<u8>>,
-    ended: bool,
-    _cancel: DropGuard,
-}
-
-impl EventStream {
-    fn response(self) -> HttpResponse {
-        let events = stream::unfold(self, Self::next).map(Ok::<_, std::convert::Infallible>);
-        let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-store")];
-        (headers, Body::from_stream(events)).into_response()
-    }
-
-    /// The call makes progress only while somebody reads: polling the stream is what drives it.
-    async fn next(mut self) -> Option<(Vec<u8>, Self)> {
-        if self.ended {
-            return None;
-        }
-        if self.last.is_none() {
-            tokio::select! {
-                biased;
-                Some(chunk) = self.chunks.recv() => return Some((sse::event(&chunk), self)),
-                response = &mut self.call => self.last = Some(response.body.unwrap_or_default()),
-            }
-        }
-        // Chunks that were sent before the end come before the response.
-        if let Ok(chunk) = self.chunks.try_recv() {
-            return Some((sse::event(&chunk), self));
-        }
-        self.ended = true;
-        let last = self.last.take()?;
-        Some((sse::event(&last), self))
-    }
-}
-
-/// Whether the client can read an event stream; without it the output comes with the response.
-fn accepts_events(headers: &HeaderMap) -> bool {
-    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.to_ascii_lowercase().contains("text/event-stream"))
 }
 
 /// Gives the rejection of a request without a valid token a body in the dialect's terms, where it has one for it. Status
@@ -192,29 +168,26 @@ pub(crate) async fn describe_unauthorized(
     State(endpoint): State<Arc<DialectEndpoint>>,
     request: Request,
     next: Next,
-) -> HttpResponse {
+) -> Result<HttpResponse, Rejection> {
     let Some(error) = endpoint.dispatcher.dialect.http_error(StatusCode::UNAUTHORIZED.as_u16(), "") else {
-        return next.run(request).await;
+        return Ok(next.run(request).await);
     };
     let request_id = request_headers::request_id(request.headers());
     let (parts, sent) = request.into_parts();
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-    let (id, sent) = if length.is_some_and(|length: usize| length <= UNAUTHENTICATED_BYTES) {
-        match endpoint.read(sent, UNAUTHENTICATED_BYTES).await {
-            Ok(bytes) => (jsonrpc::id_of(&bytes), Body::from(bytes)),
-            Err(response) => return *response,
-        }
-    } else {
-        (Id::null(), sent)
-    };
-    let response = next.run(Request::from_parts(parts, sent)).await;
-    if response.status() != StatusCode::UNAUTHORIZED || request_headers::has_request_id(&response) {
-        return response;
+    let (mut id, mut sent) = (Id::null(), sent);
+    if length.is_some_and(|length: usize| length <= UNAUTHENTICATED_BYTES) {
+        let bytes = endpoint.read(sent, UNAUTHENTICATED_BYTES).await?;
+        (id, sent) = (jsonrpc::id_of(&bytes), Body::from(bytes));
     }
-    let (mut parts, _) = response.into_parts();
-    parts.headers.remove(header::CONTENT_LENGTH);
-    parts.headers.insert(header::CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
-    let mut response = HttpResponse::from_parts(parts, Body::from(error.response(&id)));
-    request_headers::put_request_id(&mut response, &request_id);
-    response
+    let response = next.run(Request::from_parts(parts, sent)).await;
+    // A response with the request's id was made by the dialect itself.
+    if response.status() != StatusCode::UNAUTHORIZED || response.headers().contains_key(request_headers::REQUEST) {
+        return Ok(response);
+    }
+    let mut response = response.map(|_| Body::from(error.response(&id)));
+    response.headers_mut().remove(header::CONTENT_LENGTH);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(body::JSON));
+    request_headers::put(&mut response, request_headers::REQUEST, &request_id);
+    Ok(response)
 }

@@ -3,14 +3,12 @@
 //! Sec-Fetch-* headers, so every request is checked against them before its route is looked up.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
-use axum::extract::Request;
+use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::header::{
-    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_REQUEST_HEADERS, HOST, ORIGIN, VARY,
-};
+use http::header::{self, HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
@@ -39,9 +37,10 @@ impl Guard {
     pub(crate) fn new(listening: SocketAddr, settings: &ServerSettings) -> Result<Self, StartError> {
         let port = Some(listening.port());
         // An unspecified address (0.0.0.0) is not a name clients use.
-        let bound = (!listening.ip().is_unspecified()).then(|| bracketed(listening));
-        let own = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).into_iter().chain(bound);
-        let mut hosts: Vec<Host> = own.map(|name| Host { name, port }).collect();
+        let address = listening.to_string();
+        let bound = address.rsplit_once(':').map(|(host, _)| host).filter(|_| !listening.ip().is_unspecified());
+        let own = ["localhost", "127.0.0.1", "[::1]"].into_iter().chain(bound);
+        let mut hosts: Vec<Host> = own.map(|name| Host { name: name.to_owned(), port }).collect();
         let mut origins: Vec<String> =
             hosts.iter().map(|host| format!("http://{}:{}", host.name, listening.port())).collect();
         for allowed in &settings.allowed_hosts {
@@ -55,33 +54,6 @@ impl Guard {
             origins.push(origin);
         }
         Ok(Self { hosts, origins })
-    }
-
-    /// Middleware. Rejects foreign requests with 403, answers CORS preflight requests, and adds CORS headers to responses
-    /// for pages of allowed origins.
-    pub(crate) async fn check(&self, request: Request, next: Next) -> Response {
-        let page = match self.allowed_origin(request.uri(), request.headers()) {
-            Ok(page) => page,
-            Err(reason) => return (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
-        };
-        let Some(page) = page else { return next.run(request).await };
-        let requested = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-        let mut response = if request.method() == Method::OPTIONS {
-            StatusCode::NO_CONTENT.into_response()
-        } else {
-            next.run(request).await
-        };
-        // A page can only send the headers listed here, so any that it asks for may be allowed: none of them grants
-        // access by itself.
-        let headers = response.headers_mut();
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, page);
-        headers.insert(VARY, HeaderValue::from_static("Origin"));
-        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
-        if let Some(requested) = requested {
-            headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, requested);
-        }
-        response
     }
 
     /// The Origin header, if the request has one and it is allowed; an error if the request has to be rejected.
@@ -113,18 +85,35 @@ impl Guard {
     }
 }
 
+/// Middleware. Rejects foreign requests with 403, answers CORS preflight requests, and adds CORS headers to responses
+/// for pages of allowed origins.
+pub(crate) async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let page = match guard.allowed_origin(request.uri(), request.headers()) {
+        Ok(Some(page)) => page,
+        Ok(None) => return next.run(request).await,
+        Err(reason) => return (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
+    };
+    let requested = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
+    let mut response = match *request.method() {
+        Method::OPTIONS => StatusCode::NO_CONTENT.into_response(),
+        _ => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, page);
+    headers.insert(header::VARY, HeaderValue::from_static("Origin"));
+    headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, DELETE"));
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
+    // A page can only send the headers listed here, so any that it asks for may be allowed: none of them grants access by
+    // itself.
+    headers.extend(requested.map(|requested| (header::ACCESS_CONTROL_ALLOW_HEADERS, requested)));
+    response
+}
+
 /// Whether a page of another site embeds this URL, as an image or a script for example: such requests have no Origin
 /// header. Following a link is allowed.
 fn is_cross_site_fetch(headers: &HeaderMap) -> Result<bool, &'static str> {
     let cross_site = single(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
     Ok(cross_site && single(headers, "sec-fetch-mode")? != Some("navigate"))
-}
-
-fn bracketed(address: SocketAddr) -> String {
-    match address {
-        SocketAddr::V4(v4) => v4.ip().to_string(),
-        SocketAddr::V6(v6) => format!("[{}]", v6.ip()),
-    }
 }
 
 /// The origin as lower-case `scheme://host:port`, with the default port filled in. `None` for `null` and anything else

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::from_fn_with_state;
 use futures::future::join_all;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -23,11 +23,10 @@ use tokio_io_timeout::TimeoutWriter;
 use tower::ServiceExt as _;
 
 use super::dialect::DialectEndpoint;
-use super::open_connections::OpenConnections;
 use super::openapi::openapi;
 use super::routes::{Route, Services, message, router, routes};
 use super::{api, consent, guard, mcp, ws};
-use crate::connection::Peer;
+use crate::connection::{OpenConnections, Peer};
 use crate::dialect::Dispatcher;
 use crate::mcp::Shared;
 use crate::{About, ServerSettings, StartError};
@@ -87,11 +86,11 @@ pub async fn bind(
     };
     let mut routes = routes();
     routes.extend(more_routes.iter().map(|(path, name)| Route::dialect(path, name, message("dialect", name))));
+    let origin = origin(address, settings);
     let served = routes.iter().filter_map(|route| Some((route.path, route.dialect?)));
-    let endpoints = served.map(|(path, name)| dialect_endpoint(path, name, public_url(address, settings, path)));
+    let endpoints = served.map(|(path, name)| dialect_endpoint(path, name, origin.clone().map(|url| url + path)));
     let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     let shared = Arc::new(Shared::new(engine.clone(), about));
-    let origin = origin(address, settings);
     let consents = consent::Consents::new(engine.clone(), authenticator.clone(), origin.as_deref());
     if let Some(origin) = origin {
         engine.consent().set_origin(origin);
@@ -106,7 +105,12 @@ pub async fn bind(
             issues_tokens: authenticator.authorization_server().is_some(),
         }),
         consents,
-        ws: ws::Endpoint::new(engine.clone(), authenticator.clone(), settings.websockets, open.clone()),
+        ws: Arc::new(ws::Endpoint {
+            engine: engine.clone(),
+            authenticator: authenticator.clone(),
+            limit: ws::connection_limit(settings.websockets),
+            open: open.clone(),
+        }),
         openapi: openapi(about.version).to_string().into(),
         dialects: endpoints,
         authenticator,
@@ -116,8 +120,9 @@ pub async fn bind(
         None => None,
         Some(wanted) => {
             let (socket, address) = bind_address(wanted, "server.mira_listen", settings).await?;
-            let services =
-                Services { dialects: vec![dialect_endpoint("/", mira::NAME, own_endpoint(address))?], ..services };
+            // No setting names another URL of the extra listener than its own.
+            let url = own_origin(address).map(|origin| origin + "/");
+            let services = Services { dialects: vec![dialect_endpoint("/", mira::NAME, url)?], ..services };
             let route = Route::dialect("/", mira::NAME, message("mira", "Call a tool by JSON-RPC"));
             let router = router(vec![route], &services);
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
@@ -129,18 +134,12 @@ pub async fn bind(
 /// Scheme, host and port under which clients reach this server: those of the audience of its tokens, or else of its
 /// address, if that is a single one.
 fn origin(address: SocketAddr, settings: &ServerSettings) -> Option<String> {
-    let public = settings.auth.as_ref().and_then(AuthSettings::origin);
-    public.or_else(|| (!address.ip().is_unspecified()).then(|| format!("http://{address}")))
+    settings.auth.as_ref().and_then(AuthSettings::origin).or_else(|| own_origin(address))
 }
 
-/// Where clients reach a path of the main listener.
-fn public_url(address: SocketAddr, settings: &ServerSettings, path: &str) -> Option<String> {
-    Some(origin(address, settings)? + path)
-}
-
-/// The URL of the extra listener for mira, if its address is a single one: no setting names another.
-fn own_endpoint(address: SocketAddr) -> Option<String> {
-    (!address.ip().is_unspecified()).then(|| format!("http://{address}/"))
+/// Scheme, host and port of a listener, if its address is a single one.
+fn own_origin(address: SocketAddr) -> Option<String> {
+    (!address.ip().is_unspecified()).then(|| format!("http://{address}"))
 }
 
 async fn bind_address(
@@ -159,11 +158,7 @@ async fn bind_address(
 
 /// Checks the Host and Origin headers of every request before anything else.
 fn guarded(router: Router, address: SocketAddr, settings: &ServerSettings) -> Result<Router, StartError> {
-    let guard = Arc::new(guard::Guard::new(address, settings)?);
-    Ok(router.layer(from_fn(move |request, next| {
-        let guard = guard.clone();
-        async move { guard.check(request, next).await }
-    })))
+    Ok(router.layer(from_fn_with_state(Arc::new(guard::Guard::new(address, settings)?), guard::check)))
 }
 
 impl Bound {
@@ -263,7 +258,6 @@ fn with_write_timeout<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-    use super::super::routes::RPC_PATH;
     use super::*;
 
     #[test]
@@ -271,18 +265,18 @@ mod tests {
         let auth =
             |audience: &str| AuthSettings::Local(mainstay_auth::LocalAuth { audience: Some(audience.to_owned()) });
         let public = "https://mainstay.example:8443/mcp";
-        for (address, audience, rpc, own) in [
-            ("127.0.0.1:80", None, Some("http://127.0.0.1:80/rpc"), Some("http://127.0.0.1:80/")),
-            ("[::1]:80", None, Some("http://[::1]:80/rpc"), Some("http://[::1]:80/")),
-            ("0.0.0.0:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
-            ("[::]:80", Some(public), Some("https://mainstay.example:8443/rpc"), None),
+        for (address, audience, url, own) in [
+            ("127.0.0.1:80", None, Some("http://127.0.0.1:80"), Some("http://127.0.0.1:80")),
+            ("[::1]:80", None, Some("http://[::1]:80"), Some("http://[::1]:80")),
+            ("0.0.0.0:80", Some(public), Some("https://mainstay.example:8443"), None),
+            ("[::]:80", Some(public), Some("https://mainstay.example:8443"), None),
             ("0.0.0.0:80", Some("urn:mainstay"), None, None),
-            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80/rpc"), Some("http://10.0.0.1:80/")),
+            ("10.0.0.1:80", Some("urn:mainstay"), Some("http://10.0.0.1:80"), Some("http://10.0.0.1:80")),
         ] {
             let (address, settings) =
                 (address.parse().unwrap(), ServerSettings { auth: audience.map(auth), ..ServerSettings::default() });
-            assert_eq!(public_url(address, &settings, RPC_PATH).as_deref(), rpc, "{address} {audience:?}");
-            assert_eq!(own_endpoint(address).as_deref(), own, "{address} {audience:?}");
+            assert_eq!(origin(address, &settings).as_deref(), url, "{address} {audience:?}");
+            assert_eq!(own_origin(address).as_deref(), own, "{address} {audience:?}");
         }
     }
 

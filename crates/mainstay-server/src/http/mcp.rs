@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -16,7 +17,7 @@ use mainstay_wire::jsonrpc::{self, Refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::auth;
-use super::body;
+use super::body::{self, Rejection};
 use crate::ServerSettings;
 use crate::connection::Connection;
 use crate::mcp::{CALLER, Handler, PlainCall, SessionRows, Sessions, Shared};
@@ -43,7 +44,14 @@ impl Endpoint {
     ) -> Self {
         let idle = Duration::from_secs(settings.session_idle_seconds);
         let sessions = Arc::new(Sessions::new(shared.engine.clone(), settings.sessions, idle));
-        unload_idle_sessions(&sessions, open.clone());
+        // Idle sessions leave memory, once a minute for as long as the listener is open.
+        let (unloaded, while_open) = (sessions.clone(), open.clone());
+        tokio::spawn(async move {
+            let mut every = tokio::time::interval(Duration::from_mins(1));
+            while while_open.run_until_cancelled(every.tick()).await.is_some() {
+                unloaded.unload_idle().await;
+            }
+        });
         let mut config = StreamableHttpServerConfig::default()
             // Host and Origin are checked for every route alike, before this one is reached.
             .disable_allowed_hosts()
@@ -59,45 +67,35 @@ impl Endpoint {
         Self { shared, service, sessions, message_bytes: settings.message_bytes, authenticator }
     }
 
-    async fn answer(&self, request: Request) -> Response {
-        let token = auth::bearer(request.headers()).ok().flatten().map(str::to_owned);
-        let response = self.serve(request).await;
-        auth::while_token_is_valid(&self.authenticator, token, response)
-    }
-
     /// Checks a request and hands it to the fast path or to the SDK.
-    async fn serve(&self, request: Request) -> Response {
+    async fn answer(&self, connection: &Connection, request: Request) -> Result<Response, Rejection> {
         let (parts, body) = request.into_parts();
         let session = parts.headers.get(SESSION).and_then(|id| id.to_str().ok());
         if parts.method == Method::DELETE
             && let Some(id) = session
         {
-            return self.end_session(id).await;
+            return Ok(self.end_session(id).await);
         }
         // GET opens or resumes a stream and has no body that matters.
         if parts.method != Method::POST {
-            return self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new);
+            return Ok(self.service.handle(Request::from_parts(parts, Full::<Bytes>::default())).await.map(Body::new));
         }
-        let bytes = match body::read(body, self.message_bytes, Refusal::to_json).await {
-            Ok(bytes) => bytes,
-            Err(response) => return *response,
-        };
-        if let Some(connection) = parts.extensions.get::<Connection>()
-            && let Some(call) = PlainCall::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes)
-        {
-            return match call.run(&self.shared).await {
-                Ok(body) => body::json(StatusCode::OK, body),
-                Err(error) => {
+        let too_long = |refusal: &Refusal| body::json(StatusCode::PAYLOAD_TOO_LARGE, refusal.to_json());
+        let bytes = body::read(body, self.message_bytes, too_long).await?;
+        if let Some(call) = PlainCall::over_http(&self.shared, &self.sessions, &parts.headers, connection, &bytes) {
+            return Ok(call.run(&self.shared).await.map_or_else(
+                |error| {
                     tracing::error!(%error, "cannot serialize a response");
                     StatusCode::INTERNAL_SERVER_ERROR.into_response()
-                }
-            };
+                },
+                |body| body::json(StatusCode::OK, body),
+            ));
         }
         // Checked before the SDK reads it, so that a malformed message gets the same JSON-RPC error on every transport.
-        match jsonrpc::inspect(&bytes) {
+        Ok(match jsonrpc::inspect(&bytes) {
             Err(refusal) => body::json(StatusCode::BAD_REQUEST, refusal.to_json()),
             Ok(_) => self.service.handle(Request::from_parts(parts, Full::new(bytes))).await.map(Body::new),
-        }
+        })
     }
 
     /// `DELETE` ends a session in memory and in the store, on whichever replica it arrives. A session of another principal
@@ -112,20 +110,12 @@ impl Endpoint {
 }
 
 /// The handler of the route. The SDK's session manager finds the caller in the task-local variable.
-pub(crate) async fn serve(State(endpoint): State<Arc<Endpoint>>, request: Request) -> Response {
-    let Some(connection) = request.extensions().get::<Connection>() else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
-    CALLER.scope(connection.caller.clone(), endpoint.answer(request)).await
-}
-
-/// Removes idle sessions from memory, once a minute for as long as the listener is open.
-fn unload_idle_sessions(sessions: &Arc<Sessions>, open: CancellationToken) {
-    let sessions = sessions.clone();
-    tokio::spawn(async move {
-        let mut every = tokio::time::interval(Duration::from_mins(1));
-        while open.run_until_cancelled(every.tick()).await.is_some() {
-            sessions.unload_idle().await;
-        }
-    });
+pub(crate) async fn serve(
+    State(endpoint): State<Arc<Endpoint>>,
+    Extension(connection): Extension<Connection>,
+    request: Request,
+) -> Result<Response, Rejection> {
+    let token = auth::bearer(request.headers()).ok().flatten().map(str::to_owned);
+    let response = CALLER.scope(connection.caller.clone(), endpoint.answer(&connection, request)).await?;
+    Ok(auth::while_token_is_valid(&endpoint.authenticator, token, response))
 }

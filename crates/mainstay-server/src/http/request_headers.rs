@@ -10,8 +10,9 @@ use crate::connection::Connection;
 use crate::dialect::RequestContext;
 use crate::headers::single;
 
-const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
-const SESSION: HeaderName = HeaderName::from_static("x-session-id");
+/// Also in the response, so that a request can be found in the log and in the audit.
+pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("x-session-id");
 const USER: HeaderName = HeaderName::from_static("x-user-id");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
@@ -57,20 +58,7 @@ fn header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
     })
 }
 
-/// Tells the request's id in the response, so that it can be found in the log and in the audit.
-pub(super) fn put_request_id(response: &mut Response, request_id: &str) {
-    put(response, REQUEST, request_id);
-}
-
-/// Whether the response was made by the dialect itself.
-pub(super) fn has_request_id(response: &Response) -> bool {
-    response.headers().contains_key(REQUEST)
-}
-
-pub(super) fn put_session(response: &mut Response, session: &str) {
-    put(response, SESSION, session);
-}
-
+/// Sets a header of the response. A value that no header can have is left out.
 pub(super) fn put(response: &mut Response, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         response.headers_mut().insert(name, value);

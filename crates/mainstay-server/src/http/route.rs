@@ -3,6 +3,8 @@
 
 use serde_json::{Value, json};
 
+use super::body::JSON;
+
 /// Who may use a route when authentication is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -21,25 +23,14 @@ pub struct Operation {
     pub(super) description: Value,
 }
 
-pub(super) const JSON: &str = "application/json";
-pub(super) const FORM: &str = "application/x-www-form-urlencoded";
-
 impl Operation {
-    fn new(method: &'static str, tag: &str, summary: &str) -> Self {
+    pub(super) fn new(method: &'static str, tag: &str, summary: &str) -> Self {
         let description = json!({"tags": [tag], "summary": summary, "parameters": [], "responses": {}});
         Self { method, example: None, description }
     }
 
     pub(super) fn get(tag: &str, summary: &str) -> Self {
         Self::new("GET", tag, summary)
-    }
-
-    pub(super) fn post(tag: &str, summary: &str) -> Self {
-        Self::new("POST", tag, summary)
-    }
-
-    pub(super) fn delete(tag: &str, summary: &str) -> Self {
-        Self::new("DELETE", tag, summary)
     }
 
     pub(super) fn describe(mut self, text: &str) -> Self {

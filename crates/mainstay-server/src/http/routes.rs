@@ -13,12 +13,10 @@ use mainstay_wire::{agents, mira};
 use serde_json::{Value, json};
 
 use super::api::{self, View};
+use super::body::{FORM, JSON};
 use super::dialect::{self, DialectEndpoint};
-use super::route::{Access, FORM, JSON, Operation};
-use super::{auth, consent, docs, health, mcp, oauth, ws};
-
-/// Where the dialect `mira` is served.
-pub(super) const RPC_PATH: &str = "/rpc";
+use super::route::{Access, Operation};
+use super::{auth, consent, mcp, oauth, operator, ws};
 
 /// The state of all handlers.
 pub(super) struct Services {
@@ -119,13 +117,13 @@ fn protocol_routes() -> Vec<Route> {
                 Operation::get("mcp", "Open the event stream of a session")
                     .describe("Messages that the server sends on its own, in sessions of versions before 2026-07-28.")
                     .responds_with(200, "text/event-stream", "A stream of events."),
-                Operation::delete("mcp", "End a session")
+                Operation::new("DELETE", "mcp", "End a session")
                     .describe("Needs the header Mcp-Session-Id.")
                     .responds(204, "The session has ended."),
             ],
         ),
         Route::dialect(
-            RPC_PATH,
+            "/rpc",
             mira::NAME,
             message("mira", "Call a tool by JSON-RPC")
                 .describe(
@@ -141,7 +139,7 @@ fn protocol_routes() -> Vec<Route> {
 
 /// One JSON-RPC message in, one out.
 pub(super) fn message(tag: &str, summary: &str) -> Operation {
-    Operation::post(tag, summary)
+    Operation::new("POST", tag, summary)
         .accepts(JSON, "Request", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
         .responds_json(200, "Response", "The response.")
         .responds(202, "Accepted. A notification has no response.")
@@ -155,6 +153,8 @@ fn jsonrpc_operation() -> Operation {
     let activity = json!({"name": "log_activity",
         "arguments": {"agent": "backend-api", "activity": "Processing request", "category": "task"}});
     let prompt = json!({"name": "deploy_system", "arguments": {"environment": "production"}});
+    let invalid = "Parse error (-32700), invalid request or message too long (-32600), method not found (-32601), \
+        invalid params (-32602).";
     message("agents", "Coordinate agents by JSON-RPC")
         .describe(
             "Methods: initialize, tools/list, tools/call, resources/list, resources/read, prompts/list, \
@@ -169,11 +169,7 @@ fn jsonrpc_operation() -> Operation {
         .errors(
             "Response",
             &[
-                (
-                    400,
-                    "Parse error (-32700), invalid request or message too long (-32600), method not found (-32601), \
-                     invalid params (-32602).",
-                ),
+                (400, invalid),
                 (403, "Consent required (-32003) or access denied (-32004)."),
                 (405, "A method other than POST (-32600)."),
                 (415, "The message is not application/json (-32600)."),
@@ -200,9 +196,7 @@ fn agents_routes() -> Vec<Route> {
         Route::public(
             "/api/mcp/health",
             |services| get(api::health).with_state(services.api.clone()),
-            Operation::get("agents", "Check health")
-                .responds_json(200, "ApiHealth", "The server can serve calls.")
-                .responds_json(503, "ApiHealth", "The store is not available."),
+            health("agents", "ApiHealth"),
         ),
         Route::with_token(
             "/ws",
@@ -257,7 +251,7 @@ fn consent_operations() -> [Operation; 2] {
             .responds_with(200, "text/html", "The request, as JSON or as a page.")
             .responds_json(200, "Consent", "The request, as JSON or as a page.")
             .errors("ConsentError", &[not_found, rate, store]),
-        Operation::post("agents", "Approve or deny a call")
+        Operation::new("POST", "agents", "Approve or deny a call")
             .describe("With authentication this needs the scope \"consent\", and another principal than the caller's.")
             .parameters(&["ConsentId"])
             .accepts(JSON, "ConsentDecision", r#"{"decision": "denied", "reason": "not now"}"#)
@@ -284,26 +278,32 @@ fn operator_routes() -> Vec<Route> {
     vec![
         Route::public(
             "/health",
-            |services| get(health::health).with_state(services.engine.clone()),
-            Operation::get("operation", "Check health")
-                .responds_json(200, "Health", "The server can serve calls.")
-                .responds_json(503, "Health", "The store is not available."),
+            |services| get(operator::health).with_state(services.engine.clone()),
+            health("operation", "Health"),
         ),
         Route::with_token(
             "/metrics",
-            |services| get(health::metrics).with_state(services.engine.clone()),
+            |services| get(operator::metrics).with_state(services.engine.clone()),
             [document("Metrics for Prometheus", "application/openmetrics-text")
                 .responds(403, "The token does not have the scope \"read\".")],
         ),
         Route::public(
             "/openapi.json",
-            |services| get(docs::document).with_state(services.openapi.clone()),
+            |services| get(operator::document).with_state(services.openapi.clone()),
             document("This OpenAPI document", JSON),
         ),
-        asset("/docs", "This document as a page", "text/html", docs::PAGE),
-        asset("/docs/viewer.js", "Script of the page", "text/javascript", docs::SCRIPT),
-        asset("/docs/viewer.css", "Style sheet of the page", "text/css", docs::STYLE),
+        asset("/docs", "This document as a page", "text/html", operator::PAGE),
+        asset("/docs/viewer.js", "Script of the page", "text/javascript", operator::SCRIPT),
+        asset("/docs/viewer.css", "Style sheet of the page", "text/css", operator::STYLE),
     ]
+}
+
+fn health(tag: &str, schema: &str) -> Operation {
+    Operation::get(tag, "Check health").responds_json(200, schema, "The server can serve calls.").responds_json(
+        503,
+        schema,
+        "The store is not available.",
+    )
 }
 
 /// A `GET` with one kind of response.
@@ -313,7 +313,7 @@ fn document(summary: &str, media_type: &str) -> Operation {
 
 /// A text that is part of the program.
 fn asset(path: &'static str, summary: &str, media_type: &'static str, text: &'static str) -> Route {
-    Route::public(path, move |_| get(async move || docs::asset(media_type, text)), document(summary, media_type))
+    Route::public(path, move |_| get(async move || operator::asset(media_type, text)), document(summary, media_type))
 }
 
 /// The authorization server, and where clients learn about it.
@@ -326,60 +326,47 @@ fn oauth_routes() -> Vec<Route> {
         (503, "The authorization server is temporarily unavailable."),
     ];
     let not_here = "Another server issues the tokens.";
-    let metadata = || {
-        Operation::get("authorization", "Protected resource metadata")
-            .describe("RFC 9728: which authorization server issues tokens for this server.")
-            .responds_json(200, "Object", "Success.")
-            .responds(404, "No token is required.")
+    let route = |path, handler: MethodRouter<Authenticator>, operation: Operation| {
+        Route::public(path, move |services| handler.clone().with_state(services.authenticator.clone()), operation)
     };
+    let described = |summary: &str, description: &str| {
+        Operation::get("authorization", summary).describe(description).responds_json(200, "Object", "Success.")
+    };
+    let posted = |summary: &str, schema: &str, example: &'static str| {
+        Operation::new("POST", "authorization", summary)
+            .accepts(FORM, schema, example)
+            .also_accepts(JSON, schema)
+            .errors("OAuthError", &errors)
+            .responds(404, not_here)
+    };
+    let resource = "RFC 9728: which authorization server issues tokens for this server.";
+    let resource = described("Protected resource metadata", resource).responds(404, "No token is required.");
     vec![
-        Route::public(
-            auth::METADATA_PATH,
-            |services| get(auth::metadata).with_state(services.authenticator.clone()),
-            metadata(),
-        ),
-        Route::public(
-            "/.well-known/oauth-protected-resource/mcp",
-            |services| get(auth::metadata).with_state(services.authenticator.clone()),
-            metadata(),
-        ),
-        Route::public(
+        route(auth::METADATA_PATH, get(auth::metadata), resource.clone()),
+        route("/.well-known/oauth-protected-resource/mcp", get(auth::metadata), resource),
+        route(
             oauth::TOKEN_PATH,
-            |services| post(oauth::token).with_state(services.authenticator.clone()),
-            Operation::post("authorization", "Get an access token")
+            post(oauth::token),
+            posted("Get an access token", "TokenRequest", "grant_type=client_credentials")
                 .describe("OAuth 2.1. A client authenticates with its secret, in the body or by HTTP Basic.")
-                .accepts(FORM, "TokenRequest", "grant_type=client_credentials")
-                .also_accepts(JSON, "TokenRequest")
-                .responds_json(200, "TokenResponse", "Success.")
-                .errors("OAuthError", &errors)
-                .responds(404, not_here),
+                .responds_json(200, "TokenResponse", "Success."),
         ),
-        Route::public(
+        route(
             oauth::REVOKE_PATH,
-            |services| post(oauth::revoke).with_state(services.authenticator.clone()),
-            Operation::post("authorization", "Revoke a token")
+            post(oauth::revoke),
+            posted("Revoke a token", "RevokeRequest", "token=x")
                 .describe("RFC 7009: an access token, or a refresh token with all tokens that came from it.")
-                .accepts(FORM, "RevokeRequest", "token=x")
-                .also_accepts(JSON, "RevokeRequest")
-                .responds(200, "The token is not valid any more. Also the response for an unknown token.")
-                .errors("OAuthError", &errors)
-                .responds(404, not_here),
+                .responds(200, "The token is not valid any more. Also the response for an unknown token."),
         ),
-        Route::public(
+        route(
             oauth::KEYS_PATH,
-            |services| get(oauth::keys).with_state(services.authenticator.clone()),
-            Operation::get("authorization", "List the public signing keys")
-                .describe("A JWK set (RFC 7517).")
-                .responds_json(200, "Object", "Success.")
-                .responds(404, not_here),
+            get(oauth::keys),
+            described("List the public signing keys", "A JWK set (RFC 7517).").responds(404, not_here),
         ),
-        Route::public(
+        route(
             "/.well-known/oauth-authorization-server",
-            |services| get(oauth::metadata).with_state(services.authenticator.clone()),
-            Operation::get("authorization", "Authorization server metadata")
-                .describe("RFC 8414.")
-                .responds_json(200, "Object", "Success.")
-                .responds(404, not_here),
+            get(oauth::metadata),
+            described("Authorization server metadata", "RFC 8414.").responds(404, not_here),
         ),
     ]
 }

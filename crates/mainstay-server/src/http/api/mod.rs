@@ -1,20 +1,19 @@
 //! `GET /api/mcp/…`: the REST API of the dialect `agents` (contract 001).
 
 mod audit;
-mod security;
-mod status;
+mod views;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderName, StatusCode, Uri};
+use axum::{Extension, Json};
+use http::{StatusCode, Uri};
 use mainstay_core::{CancellationToken, Result, Scope};
-use mainstay_wire::{ErrorResponse, agents};
+use mainstay_wire::agents;
 use serde_json::{Value, json};
 
-use super::dialect::status_code;
+use super::dialect::json_response;
 use super::{body, request_headers};
 use crate::connection::Connection;
 use crate::dialect::{Dispatcher, RequestContext};
@@ -67,11 +66,12 @@ pub(crate) async fn health(State(api): State<Arc<Api>>) -> Response {
     (status, Json(json!({"status": word, "version": agents::VERSION}))).into_response()
 }
 
-pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: Request) -> Response {
+pub(crate) async fn serve(
+    State((api, view)): State<(Arc<Api>, View)>,
+    Extension(connection): Extension<Connection>,
+    request: Request,
+) -> Response {
     let (parts, _) = request.into_parts();
-    let Some(connection) = parts.extensions.get::<Connection>().cloned() else {
-        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
-    };
     let request_id = request_headers::request_id(&parts.headers);
     let operation = view.path().trim_start_matches('/');
     let missing_scope = connection.missing_scope.clone();
@@ -88,10 +88,12 @@ pub(crate) async fn serve(State((api, view)): State<(Arc<Api>, View)>, request: 
         Err(error) => {
             missing_scope.note(&error);
             let dispatcher = &api.dispatcher;
-            error_response(dispatcher.dialect.error(&error, operation, dispatcher.engine.clock().now()))
+            let error = dispatcher.dialect.error(&error, operation, dispatcher.engine.clock().now());
+            let body = format!(r#"{{"error":{}}}"#, error.to_json());
+            json_response(error.http, body)
         }
     };
-    request_headers::put_request_id(&mut response, &request_id);
+    request_headers::put(&mut response, request_headers::REQUEST, &request_id);
     response
 }
 
@@ -114,13 +116,4 @@ impl Api {
         let state = session.and_then(|(_, state)| serde_json::from_str::<Value>(&state).ok());
         Ok(state.map_or_else(|| agents::capabilities(None), |mut state| state["capabilities"].take()))
     }
-}
-
-fn error_response(error: ErrorResponse) -> Response {
-    let body = format!(r#"{{"error":{}}}"#, error.to_json());
-    let mut response = body::json(status_code(error.http.status), body);
-    for (name, value) in error.http.headers {
-        request_headers::put(&mut response, HeaderName::from_static(name), &value);
-    }
-    response
 }

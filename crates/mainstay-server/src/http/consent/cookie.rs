@@ -4,6 +4,7 @@
 
 use http::{HeaderMap, header};
 use mainstay_auth::consent::CONSENT_PATH;
+use mainstay_core::new_id;
 
 /// Identifies the browser; CSRF tokens are bound to it.
 const BROWSER: &str = "mainstay_consent";
@@ -59,6 +60,11 @@ impl Cookies {
 pub(super) fn browser_id(headers: &HeaderMap) -> Option<&str> {
     let value = values(headers, BROWSER).next()?;
     (value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(value)
+}
+
+/// The browser's id, or a new one. A browser that has a cookie keeps it: other pages it has open depend on it.
+pub(super) fn browser_id_or_new(headers: &HeaderMap) -> String {
+    browser_id(headers).map_or_else(new_id, str::to_owned)
 }
 
 fn values<'h>(headers: &'h HeaderMap, name: &'static str) -> impl Iterator<Item = &'h str> {

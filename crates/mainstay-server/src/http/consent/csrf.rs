@@ -1,9 +1,10 @@
 //! CSRF tokens: an HMAC over what a form does and a cookie of the browser that was shown the form. A page of another
 //! site can neither read the token nor make the browser send the cookie with a form of its own.
 
+use aws_lc_rs::constant_time::verify_slices_are_equal;
 use aws_lc_rs::hmac;
 use http::HeaderMap;
-use mainstay_core::{Result, hex, new_id};
+use mainstay_core::{Error, Result, hex};
 use mainstay_engine::Engine;
 use serde_json::json;
 use tokio::sync::OnceCell;
@@ -24,28 +25,19 @@ pub(super) enum FormAction<'a> {
     SignIn,
 }
 
-/// A browser, by the value of its cookie.
-pub(super) struct Browser(pub(super) String);
-
-impl Browser {
-    /// A browser that has a cookie keeps it: other pages it has open depend on it.
-    pub(super) fn new(headers: &HeaderMap) -> Self {
-        Self(browser_id(headers).map_or_else(new_id, str::to_owned))
-    }
-}
-
 impl Csrf {
-    async fn key(&self, engine: &Engine) -> Result<&hmac::Key> {
+    /// The token to put into a form, for the browser with this id.
+    pub(super) async fn token(&self, engine: &Engine, browser: &str, action: FormAction<'_>) -> Result<String> {
         let key = self.0.get_or_try_init(|| async {
             let secret = engine.secret("consent-page").await?;
-            Ok(hmac::Key::new(hmac::HMAC_SHA256, &secret))
+            Ok::<_, Error>(hmac::Key::new(hmac::HMAC_SHA256, &secret))
         });
-        key.await
-    }
-
-    /// The token to put into a form.
-    pub(super) async fn token(&self, engine: &Engine, browser: &Browser, action: FormAction<'_>) -> Result<String> {
-        Ok(hex(hmac::sign(self.key(engine).await?, message(&browser.0, action).as_bytes()).as_ref()))
+        // JSON, so that no two actions have the same message, whatever an id or a name contains.
+        let message = match action {
+            FormAction::Decide { id, by } => json!([browser, "decide", id, by]),
+            FormAction::SignIn => json!([browser, "sign"]),
+        };
+        Ok(hex(hmac::sign(key.await?, message.to_string().as_bytes()).as_ref()))
     }
 
     /// Whether the token was made for this action and for the browser that sends it.
@@ -56,22 +48,9 @@ impl Csrf {
         action: FormAction<'_>,
         token: &str,
     ) -> Result<bool> {
-        let (Some(browser), Some(tag)) = (browser_id(headers), decode_hex(token)) else { return Ok(false) };
-        Ok(hmac::verify(self.key(engine).await?, message(browser, action).as_bytes(), &tag).is_ok())
+        let Some(browser) = browser_id(headers) else { return Ok(false) };
+        let expected = self.token(engine, browser, action).await?;
+        // In constant time: the duration must not tell how much of a guess was right.
+        Ok(verify_slices_are_equal(expected.as_bytes(), token.as_bytes()).is_ok())
     }
-}
-
-/// JSON, so that no two actions have the same message, whatever an id or a name contains.
-fn message(browser: &str, action: FormAction<'_>) -> String {
-    match action {
-        FormAction::Decide { id, by } => json!([browser, "decide", id, by]).to_string(),
-        FormAction::SignIn => json!([browser, "sign"]).to_string(),
-    }
-}
-
-fn decode_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text.chars().map(|c| c.to_digit(16).and_then(|d| u8::try_from(d).ok())).collect();
-    digits
-        .filter(|digits| digits.len() == 64)
-        .map(|digits| digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }

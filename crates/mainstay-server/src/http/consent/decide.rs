@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::{ConsentError, ConsentView};
-use mainstay_core::{Call, Caller, Error, Kind};
+use mainstay_core::{Call, Error, Kind};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::csrf::FormAction;
 use super::page;
-use super::state::{Consents, FORM, Visitor, accepts_html, media_type, read_body};
+use super::state::{Consents, Visitor, form_field, read_body};
+use crate::http::body::{self, Rejection};
 
 const FOREIGN_FORM: &str =
     "This form was not sent from the page of this request, or the page is too old. Open the page again.";
@@ -38,19 +38,21 @@ enum Verdict {
     Denied,
 }
 
-/// `GET`: the request as JSON, or as a page for browsers.
-pub(crate) async fn show(State(consents): State<Arc<Consents>>, Path(id): Path<String>, request: Request) -> Response {
+/// `GET`: the request as JSON, or as a page for browsers. Programs do not accept `text/html`.
+pub(crate) async fn show(
+    State(consents): State<Arc<Consents>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Result<Response, Rejection> {
     let (parts, _) = request.into_parts();
-    let Some(visitor) = Visitor::new(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
+    let visitor = Visitor::new(&parts)?;
     let find = consents.engine.consent().find(&visitor.caller, &id);
     let found = consents.audited(&visitor, "show", &id, find).await;
-    if !accepts_html(&parts.headers) {
-        return match found {
-            Ok(consent) => to_json(&consent).into_response(),
-            Err(error) => error_response(status(&error), &error.to_string()),
-        };
+    if body::accepts(&parts.headers, "text/html") {
+        return Ok(consents.page(&visitor, found).await);
     }
-    consents.page(&visitor, found).await
+    // Not to be cached: the status changes when somebody decides.
+    Ok(to_json(found, |consent| ([(header::CACHE_CONTROL, "no-store")], Json(consent))))
 }
 
 /// `POST`: a decision as JSON, or the form of the page.
@@ -58,25 +60,21 @@ pub(crate) async fn decide(
     State(consents): State<Arc<Consents>>,
     Path(id): Path<String>,
     request: Request,
-) -> Response {
+) -> Result<Response, Rejection> {
     let (parts, body) = request.into_parts();
-    let Some(visitor) = Visitor::new(&parts) else { return StatusCode::INTERNAL_SERVER_ERROR.into_response() };
-    match media_type(&parts.headers).as_str() {
-        "application/json" => consents.decide_by_json(&visitor, &id, body).await,
-        FORM => consents.decide_by_form(&visitor, &id, body).await,
+    let visitor = Visitor::new(&parts)?;
+    Ok(match body::media_type(&parts.headers).as_str() {
+        body::JSON => consents.decide_by_json(&visitor, &id, &read_body(body).await?).await,
+        body::FORM => consents.decide_by_form(&visitor, &id, &read_body(body).await?).await,
         _ => error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
-    }
+    })
 }
 
 impl Consents {
     /// Programs authenticate with a header, which a foreign page cannot set: no CSRF token is needed. In return a program
     /// without a token may not decide a request that was made with one.
-    async fn decide_by_json(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
-        let bytes = match read_body(body).await {
-            Ok(bytes) => bytes,
-            Err(response) => return *response,
-        };
-        let decision: Decision = match serde_json::from_slice(&bytes) {
+    async fn decide_by_json(&self, visitor: &Visitor<'_>, id: &str, sent: &[u8]) -> Response {
+        let Decision { decision, reason } = match serde_json::from_slice(sent) {
             Ok(decision) => decision,
             Err(reason) => {
                 let hint =
@@ -84,54 +82,31 @@ impl Consents {
                 return error_response(StatusCode::BAD_REQUEST, &format!("{hint}: {reason}."));
             }
         };
+        let (policy, approve) = (self.engine.consent(), decision == Verdict::Approved);
         let deciding = async {
-            self.engine.consent().check_unattended(&visitor.caller, id).await?;
-            self.record(&visitor.caller, id, &decision).await
+            policy.check_unattended(&visitor.caller, id).await?;
+            policy.decide(&visitor.caller, id, approve, reason.as_deref()).await
         };
-        match self.audited(visitor, "decide", id, deciding).await {
-            Ok(consent) => {
-                let status = consent.status.as_str();
-                Json(json!({"success": true, "consent_id": consent.id, "status": status})).into_response()
-            }
-            Err(error) => error_response(status(&error), &error.to_string()),
-        }
+        let decided = self.audited(visitor, "decide", id, deciding).await;
+        to_json(decided, |consent| Json(json!({"success": true, "consent_id": consent.id, "status": consent.status})))
     }
 
     /// The form of the page. Only its CSRF token shows that a person saw the request, so it is checked first.
-    async fn decide_by_form(&self, visitor: &Visitor<'_>, id: &str, body: Body) -> Response {
-        let bytes = match read_body(body).await {
-            Ok(bytes) => bytes,
-            Err(response) => return *response,
-        };
-        let (mut csrf, mut decision, mut reason) = (None, None, None);
-        for (name, value) in form_urlencoded::parse(&bytes) {
-            match name.as_ref() {
-                "csrf" => csrf = Some(value),
-                "decision" => decision = Some(value),
-                "reason" => reason = Some(value.into_owned()),
-                _ => {}
-            }
-        }
+    async fn decide_by_form(&self, visitor: &Visitor<'_>, id: &str, sent: &[u8]) -> Response {
         let action = FormAction::Decide { id, by: visitor.caller.principal.as_str() };
         let deciding = async {
-            let token = csrf.as_deref().unwrap_or_default();
-            if !self.csrf.verify(&self.engine, visitor.headers, action, token).await? {
+            if !self.csrf.verify(&self.engine, visitor.headers, action, &form_field(sent, "csrf")).await? {
                 return Err(ConsentError::NotAllowed(FOREIGN_FORM.to_owned()));
             }
-            let decision = match decision.as_deref() {
-                Some("approved") => Verdict::Approved,
-                Some("denied") => Verdict::Denied,
-                Some(_) | None => return Err(Error::invalid("decision must be approved or denied.").into()),
+            let approve = match form_field(sent, "decision").as_str() {
+                "approved" => true,
+                "denied" => false,
+                _ => return Err(Error::invalid("decision must be approved or denied.").into()),
             };
-            self.record(&visitor.caller, id, &Decision { decision, reason }).await
+            self.engine.consent().decide(&visitor.caller, id, approve, Some(&form_field(sent, "reason"))).await
         };
         let decided = self.audited(visitor, "decide", id, deciding).await;
         self.page(visitor, decided).await
-    }
-
-    async fn record(&self, caller: &Caller, id: &str, decision: &Decision) -> Result<ConsentView, ConsentError> {
-        let approve = decision.decision == Verdict::Approved;
-        self.engine.consent().decide(caller, id, approve, decision.reason.as_deref()).await
     }
 
     /// The page after the request: the consent in its new state, or the error.
@@ -174,20 +149,14 @@ impl Consents {
     }
 }
 
-/// Not to be cached: the status changes when somebody decides.
-fn to_json(consent: &ConsentView) -> impl IntoResponse + use<> {
-    let body = Json(json!({
-        "consent_id": consent.id,
-        "status": consent.status.as_str(),
-        "operation": consent.operation,
-        "summary": consent.summary,
-        "arguments": consent.arguments,
-        "requested_by": consent.requested_by,
-        "expires_at": consent.expires_at,
-        "decided_by": consent.decided_by,
-        "reason": consent.reason,
-    }));
-    ([(header::CACHE_CONTROL, "no-store")], body)
+fn to_json<R: IntoResponse>(
+    result: Result<ConsentView, ConsentError>,
+    encode: impl FnOnce(ConsentView) -> R,
+) -> Response {
+    match result {
+        Ok(consent) => encode(consent).into_response(),
+        Err(error) => error_response(status(&error), &error.to_string()),
+    }
 }
 
 /// The error format of contract 001.

@@ -5,7 +5,8 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use mainstay_auth::consent::{CONSENT_PATH, ConsentStatus, ConsentView};
 use mainstay_core::Result;
 
-use super::csrf::{Browser, FormAction};
+use super::cookie::browser_id_or_new;
+use super::csrf::FormAction;
 use super::state::{Consents, Visitor};
 
 // Templates with `{{name}}` for values, see `filled`. A template engine would replace 28 lines and need about as many to
@@ -26,7 +27,7 @@ const POLICY: &str =
 
 /// The page of a request, with what this visitor can do there.
 pub(super) async fn request(consents: &Consents, visitor: &Visitor<'_>, consent: &ConsentView) -> Response {
-    let browser = Browser::new(visitor.headers);
+    let browser = browser_id_or_new(visitor.headers);
     let (action, sign_out) = match forms(consents, visitor, consent, &browser).await {
         Ok(forms) => forms,
         Err(failed) => return error(StatusCode::SERVICE_UNAVAILABLE, &failed.public),
@@ -46,7 +47,7 @@ pub(super) async fn request(consents: &Consents, visitor: &Visitor<'_>, consent:
             ("!sign_out", &sign_out),
         ],
     );
-    with_cookie(html(StatusCode::OK, text), &consents.cookies.browser(&browser.0))
+    with_cookie(html(StatusCode::OK, text), &consents.cookies.browser(&browser))
 }
 
 /// The form to decide, or why there is none; and the form to sign out, if the visitor signed in.
@@ -54,7 +55,7 @@ async fn forms(
     consents: &Consents,
     visitor: &Visitor<'_>,
     consent: &ConsentView,
-    browser: &Browser,
+    browser: &str,
 ) -> Result<(String, String)> {
     let (engine, by) = (&consents.engine, visitor.caller.principal.as_str());
     let allowed = engine.consent().may_decide(&visitor.caller, &consent.requested_by);
@@ -78,7 +79,7 @@ async fn forms(
 
 /// The page that asks for a token; `message` says why the last one was rejected.
 pub(super) async fn sign_in(consents: &Consents, headers: &HeaderMap, status: StatusCode, message: &str) -> Response {
-    let browser = Browser::new(headers);
+    let browser = browser_id_or_new(headers);
     let csrf = match consents.csrf.token(&consents.engine, &browser, FormAction::SignIn).await {
         Ok(csrf) => csrf,
         Err(failed) => return error(StatusCode::SERVICE_UNAVAILABLE, &failed.public),
@@ -91,7 +92,7 @@ pub(super) async fn sign_in(consents: &Consents, headers: &HeaderMap, status: St
         ("You get one from the authorization server that this server trusts.", String::new())
     };
     let text = filled(SIGN_IN, &[("message", message), ("csrf", &csrf), ("hint", hint), ("!client", &client)]);
-    with_cookie(html(status, text), &consents.cookies.browser(&browser.0))
+    with_cookie(html(status, text), &consents.cookies.browser(&browser))
 }
 
 pub(super) fn with_cookie(mut response: Response, cookie: &str) -> Response {

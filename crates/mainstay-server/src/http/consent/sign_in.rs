@@ -18,9 +18,11 @@ use mainstay_core::Scope;
 
 use super::csrf::FormAction;
 use super::page;
-use super::state::{Consents, FORM, SignedIn, accepts_html, media_type, read_body};
+use super::state::{Consents, SignedIn, form_field, read_body};
 use crate::connection::Peer;
-use crate::http::auth::challenge;
+use crate::http::auth::{challenge, set_bearer};
+use crate::http::body::{self, Rejection};
+use crate::http::oauth::status_and_code;
 
 /// The longest time a cookie keeps a token, in seconds.
 const MAX_COOKIE_SECONDS: i64 = 1800;
@@ -33,18 +35,6 @@ const INVALID_TOKEN: &str =
     "This access token is not valid: it is wrong, has expired, was revoked, or is for another server.";
 const MISSING_SCOPE: &str =
     "This access token is valid, but does not have the scope \"consent\", which deciding needs.";
-
-/// The form to sign in or out.
-struct SignInForm {
-    csrf: String,
-    action: SignInAction,
-}
-
-enum SignInAction {
-    WithToken(String),
-    AsClient(ClientCredentials),
-    SignOut,
-}
 
 /// Why a sign-in failed, for the person.
 struct SignInError {
@@ -67,101 +57,66 @@ impl SignInError {
 /// The same error for a person instead of a program.
 impl From<OAuthError> for SignInError {
     fn from(error: OAuthError) -> Self {
-        let message = error.description.into_owned();
-        match error.kind {
-            OAuthErrorKind::InvalidClient => Self::new(StatusCode::UNAUTHORIZED, message),
-            OAuthErrorKind::InvalidScope => Self::new(
-                StatusCode::FORBIDDEN,
-                "This client does not have the scope \"consent\", which deciding needs.",
-            ),
-            OAuthErrorKind::TooManyFailures { retry_after } => Self::too_many(retry_after),
-            OAuthErrorKind::Unavailable => Self::new(StatusCode::SERVICE_UNAVAILABLE, message),
-            OAuthErrorKind::InvalidRequest
-            | OAuthErrorKind::InvalidGrant
-            | OAuthErrorKind::UnsupportedGrantType
-            | OAuthErrorKind::InvalidTarget => Self::new(StatusCode::BAD_REQUEST, message),
+        if let OAuthErrorKind::TooManyFailures { retry_after } = error.kind {
+            return Self::too_many(retry_after);
         }
+        if error.kind == OAuthErrorKind::InvalidScope {
+            let message = "This client does not have the scope \"consent\", which deciding needs.";
+            return Self::new(StatusCode::FORBIDDEN, message);
+        }
+        Self::new(status_and_code(error.kind).0, error.description)
     }
 }
 
 /// Middleware outside the token check of the route: moves the token from the cookie to the Authorization header, handles
 /// the sign-in forms, and answers a browser without a valid token with the sign-in page.
-pub(crate) async fn with_sign_in(State(consents): State<Arc<Consents>>, request: Request, next: Next) -> Response {
-    let is_form = media_type(request.headers()) == FORM;
-    let from_page = accepts_html(request.headers()) && (request.method() != Method::POST || is_form);
-    if !consents.authenticator.requires_token() || !from_page {
-        return next.run(request).await;
-    }
-    let headers = request.headers().clone();
-    if headers.contains_key(AUTHORIZATION) {
-        return consents.sign_in_if_unauthorized(next.run(request).await, &headers, INVALID_TOKEN).await;
-    }
+pub(crate) async fn with_sign_in(
+    State(consents): State<Arc<Consents>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Rejection> {
     let (mut parts, mut body) = request.into_parts();
-    if parts.method == Method::POST {
-        let bytes = match read_body(body).await {
-            Ok(bytes) => bytes,
-            Err(response) => return *response,
-        };
-        if let Some(form) = SignInForm::parse(&bytes) {
-            return consents.submit(&parts, form).await;
-        }
-        body = Body::from(bytes);
+    let is_post = parts.method == Method::POST;
+    let from_page =
+        body::accepts(&parts.headers, "text/html") && (!is_post || body::media_type(&parts.headers) == body::FORM);
+    if !consents.authenticator.requires_token() || !from_page {
+        return Ok(next.run(Request::from_parts(parts, body)).await);
     }
-    let Some(mut bearer) = cookie_bearer(&consents, &headers) else {
-        let response = next.run(Request::from_parts(parts, body)).await;
-        return consents.sign_in_if_unauthorized(response, &headers, "").await;
-    };
-    // Keeps the token out of debug output of the headers.
-    bearer.set_sensitive(true);
-    parts.headers.insert(AUTHORIZATION, bearer);
-    parts.extensions.insert(SignedIn);
+    let headers = parts.headers.clone();
+    let mut message = INVALID_TOKEN;
+    if !headers.contains_key(AUTHORIZATION) {
+        if is_post {
+            let form = read_body(body).await?;
+            if matches!(form_field(&form, "sign").as_str(), "token" | "client" | "out") {
+                return Ok(consents.submit(&parts, &form).await);
+            }
+            body = Body::from(form);
+        }
+        let token = consents.cookies.find_token(&headers);
+        let has_session = token.is_some_and(|token| set_bearer(&mut parts.headers, token));
+        message = "";
+        if has_session {
+            parts.extensions.insert(SignedIn);
+            message = SESSION_ENDED;
+        }
+    }
     let response = next.run(Request::from_parts(parts, body)).await;
     if response.status() != StatusCode::UNAUTHORIZED {
-        return response;
+        return Ok(response);
     }
-    let page = consents.sign_in_if_unauthorized(response, &headers, SESSION_ENDED).await;
-    page::with_cookie(page, &consents.cookies.delete_token())
-}
-
-/// The cookie's token as an Authorization header.
-fn cookie_bearer(consents: &Consents, headers: &HeaderMap) -> Option<HeaderValue> {
-    HeaderValue::from_str(&format!("Bearer {}", consents.cookies.find_token(headers)?)).ok()
-}
-
-impl SignInForm {
-    /// `None` if it is the form of a decision.
-    fn parse(form: &[u8]) -> Option<Self> {
-        let field = |wanted: &str| {
-            let found = form_urlencoded::parse(form).find(|(name, _)| name == wanted);
-            found.map(|(_, value)| value.into_owned()).unwrap_or_default()
-        };
-        let action = match field("sign").as_str() {
-            "token" => SignInAction::WithToken(field("token").trim().to_owned()),
-            "client" => SignInAction::AsClient(ClientCredentials {
-                client: field("client_id").trim().to_owned(),
-                secret: field("client_secret"),
-            }),
-            "out" => SignInAction::SignOut,
-            _ => return None,
-        };
-        Some(Self { csrf: field("csrf"), action })
+    // The sign-in page instead of the 401 response, with the challenge of that response.
+    let mut page = page::sign_in(&consents, &headers, StatusCode::UNAUTHORIZED, message).await;
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    page.headers_mut().extend(challenge.map(|challenge| (WWW_AUTHENTICATE, challenge.clone())));
+    if message == SESSION_ENDED {
+        page = page::with_cookie(page, &consents.cookies.delete_token());
     }
+    Ok(page)
 }
 
 impl Consents {
-    /// The sign-in page instead of a 401 response, with the challenge of that response.
-    async fn sign_in_if_unauthorized(&self, response: Response, headers: &HeaderMap, message: &str) -> Response {
-        if response.status() != StatusCode::UNAUTHORIZED {
-            return response;
-        }
-        let mut page = page::sign_in(self, headers, StatusCode::UNAUTHORIZED, message).await;
-        let challenge = response.headers().get(WWW_AUTHENTICATE);
-        page.headers_mut().extend(challenge.map(|challenge| (WWW_AUTHENTICATE, challenge.clone())));
-        page
-    }
-
     /// Sets or deletes the cookie and goes back to the page of the request, or shows the sign-in page again.
-    async fn submit(&self, parts: &Parts, form: SignInForm) -> Response {
+    async fn submit(&self, parts: &Parts, form: &[u8]) -> Response {
         let ip = parts.extensions.get::<Peer>().map(|peer| peer.address.ip());
         let error = match self.cookie_for(&parts.headers, form, ip).await {
             Ok(cookie) => {
@@ -183,13 +138,8 @@ impl Consents {
 
     /// The cookie that a sign-in form leads to. Its CSRF token is checked before the credentials, so that a foreign page
     /// can neither sign a person in as somebody else nor use up their attempts.
-    async fn cookie_for(
-        &self,
-        headers: &HeaderMap,
-        form: SignInForm,
-        ip: Option<IpAddr>,
-    ) -> Result<String, SignInError> {
-        match self.csrf.verify(&self.engine, headers, FormAction::SignIn, &form.csrf).await {
+    async fn cookie_for(&self, headers: &HeaderMap, form: &[u8], ip: Option<IpAddr>) -> Result<String, SignInError> {
+        match self.csrf.verify(&self.engine, headers, FormAction::SignIn, &form_field(form, "csrf")).await {
             Ok(true) => {}
             Ok(false) => {
                 let message = "This form was not sent from this page, or the page is too old. Try again here.";
@@ -197,15 +147,17 @@ impl Consents {
             }
             Err(error) => return Err(SignInError::new(StatusCode::SERVICE_UNAVAILABLE, error.public)),
         }
-        match form.action {
-            SignInAction::SignOut => Ok(self.cookies.delete_token()),
-            SignInAction::WithToken(token) => self.cookie_for_entered_token(&token, ip).await,
-            SignInAction::AsClient(credentials) => {
+        match form_field(form, "sign").as_str() {
+            "token" => self.cookie_for_entered_token(form_field(form, "token").trim(), ip).await,
+            "client" => {
                 let no_tokens = || SignInError::new(StatusCode::BAD_REQUEST, "This server does not issue tokens.");
                 let server = self.authenticator.authorization_server().ok_or_else(no_tokens)?;
-                let grant = Grant::Client { scope: Some(Scope::Consent.as_str().to_owned()) };
+                let (client, secret) = (form_field(form, "client_id"), form_field(form, "client_secret"));
+                let credentials = ClientCredentials { client: client.trim().to_owned(), secret };
+                let grant = Grant { scope: Some(Scope::Consent.as_str().to_owned()), refresh_token: None };
                 self.cookie_for_token(&server.grant(credentials, grant, ip).await?.access_token).await
             }
+            _ => Ok(self.cookies.delete_token()),
         }
     }
 

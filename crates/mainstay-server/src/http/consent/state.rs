@@ -2,25 +2,25 @@
 
 use std::sync::Arc;
 
+use axum::Json;
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{HeaderMap, StatusCode};
 use mainstay_auth::{Authenticator, FailureLimit};
 use mainstay_core::Caller;
 use mainstay_engine::Engine;
+use mainstay_wire::jsonrpc::Refusal;
 use serde_json::json;
 
 use super::cookie::Cookies;
 use super::csrf::Csrf;
 use crate::connection::Connection;
-use crate::http::body;
+use crate::http::body::{self, Rejection};
 
 /// The longest body of a decision or of a sign-in, in bytes.
 const MAX_BODY_BYTES: usize = 16 * 1024;
-
-pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 pub(crate) struct Consents {
     pub(super) engine: Engine,
@@ -55,25 +55,22 @@ pub(super) struct Visitor<'a> {
 }
 
 impl<'a> Visitor<'a> {
-    /// `None` only if the token check was left out of the route.
-    pub(super) fn new(parts: &'a Parts) -> Option<Self> {
-        let caller = parts.extensions.get::<Connection>()?.caller.clone();
-        Some(Self { caller, headers: &parts.headers, signed_in: parts.extensions.get::<SignedIn>().is_some() })
+    /// Fails only if the token check was left out of the route.
+    pub(super) fn new(parts: &'a Parts) -> Result<Self, Rejection> {
+        let connection = parts.extensions.get::<Connection>();
+        let caller = connection.ok_or_else(|| StatusCode::INTERNAL_SERVER_ERROR.into_response())?.caller.clone();
+        Ok(Self { caller, headers: &parts.headers, signed_in: parts.extensions.get::<SignedIn>().is_some() })
     }
 }
 
-pub(super) async fn read_body(body: Body) -> Result<Bytes, Box<Response>> {
-    body::read(body, MAX_BODY_BYTES, |refusal| json!({"error": refusal.message}).to_string()).await
+pub(super) async fn read_body(body: Body) -> Result<Bytes, Rejection> {
+    let too_long =
+        |refusal: &Refusal| (StatusCode::PAYLOAD_TOO_LARGE, Json(json!({"error": refusal.message}))).into_response();
+    body::read(body, MAX_BODY_BYTES, too_long).await
 }
 
-/// The media type of the body, without parameters and in lower case.
-pub(super) fn media_type(headers: &HeaderMap) -> String {
-    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
-}
-
-/// Whether the client is a browser: programs do not accept `text/html`.
-pub(super) fn accepts_html(headers: &HeaderMap) -> bool {
-    let mut accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    accepted.any(|value| value.to_ascii_lowercase().contains("text/html"))
+/// A field of a form; empty if it was left out.
+pub(super) fn form_field(form: &[u8], wanted: &str) -> String {
+    let found = form_urlencoded::parse(form).find(|(name, _)| name == wanted);
+    found.map(|(_, value)| value.into_owned()).unwrap_or_default()
 }

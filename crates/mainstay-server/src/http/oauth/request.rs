@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::headers::single;
+use crate::http::body;
 
 /// The parameters in use. Others are ignored, as RFC 6749 section 3.2 requires.
 #[derive(Deserialize, Default)]
@@ -24,12 +25,11 @@ pub(super) struct Parameters {
 }
 
 impl Parameters {
-    pub(super) fn parse(headers: &HeaderMap, body: &[u8]) -> Result<Self, OAuthError> {
-        let media_type = single(headers, CONTENT_TYPE).map_err(invalid)?.unwrap_or_default();
-        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let mut parameters = match media_type.as_str() {
-            "application/json" => json_object(body)?,
-            "application/x-www-form-urlencoded" => form(body)?,
+    pub(super) fn parse(headers: &HeaderMap, sent: &[u8]) -> Result<Self, OAuthError> {
+        single(headers, CONTENT_TYPE).map_err(invalid)?;
+        let mut parameters = match body::media_type(headers).as_str() {
+            body::JSON => json_object(sent)?,
+            body::FORM => form(sent)?,
             _ => return Err(invalid("Send application/x-www-form-urlencoded or application/json.")),
         };
         parameters.add_basic(basic(headers)?)?;

@@ -11,7 +11,7 @@ use mainstay_engine::{FeedUpdate, Listener};
 use tokio::time::{Instant, interval_at, timeout};
 
 use super::Endpoint;
-use super::messages::{self, ClientMessage, Filter};
+use super::messages::{self, Filter};
 use crate::http::auth::RECHECK;
 
 /// How often the server pings, so that proxies do not close an idle connection and a dead one is noticed.
@@ -116,7 +116,7 @@ impl WebSocketConnection {
             }
             Some(Message::Close(_)) | None => return Err(End::ClientGone),
         };
-        let ClientMessage { subscribe, resume } = match ClientMessage::parse(&text, &self.endpoint.engine) {
+        let (subscribe, resume) = match messages::parse(&text, &self.endpoint.engine) {
             Ok(message) => message,
             Err(reason) => return self.send_text(messages::error(&reason)).await,
         };

@@ -10,18 +10,13 @@ const EVENTS: [&str; 3] = ["tool_executed", "resource_updated", "prompt_used"];
 /// The most names in one list of a filter.
 const MAX_NAMES: usize = 200;
 
+/// A message from a client: it selects events, continues after an event it has received, or both.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawMessage {
+struct ClientMessage {
     subscribe: Option<Filter>,
-    resume: Option<String>,
-}
-
-/// A message from a client: it selects events, continues after an event it has received, or both.
-pub(super) struct ClientMessage {
-    pub(super) subscribe: Option<Filter>,
     /// The id of the last event the client has.
-    pub(super) resume: Option<i64>,
+    resume: Option<String>,
 }
 
 /// The events a client receives: all of them unless it has subscribed to some.
@@ -33,21 +28,19 @@ pub(super) struct Filter {
     tools: Option<Vec<String>>,
 }
 
-impl ClientMessage {
-    /// The error is the text to answer with.
-    pub(super) fn parse(text: &str, engine: &Engine) -> Result<Self, String> {
-        let form = "Send {\"subscribe\": {\"events\": […], \"tools\": […]}} or {\"resume\": \"ID\"}";
-        let RawMessage { subscribe, resume } =
-            serde_json::from_str(text).map_err(|error| format!("{form}: {error}."))?;
-        if subscribe.is_none() && resume.is_none() {
-            return Err(format!("{form}."));
-        }
-        let subscribe = subscribe.map(|filter| filter.checked(engine)).transpose()?;
-        let resume = resume.map(|id| {
-            id.parse().map_err(|_| format!("{id:?} is not the id of an event; send the \"id\" of one you received."))
-        });
-        Ok(Self { subscribe, resume: resume.transpose()? })
+/// What a message subscribes to, and after which event it continues. The error is the text to answer with.
+pub(super) fn parse(text: &str, engine: &Engine) -> Result<(Option<Filter>, Option<i64>), String> {
+    let form = "Send {\"subscribe\": {\"events\": […], \"tools\": […]}} or {\"resume\": \"ID\"}";
+    let message = serde_json::from_str(text).map_err(|error| format!("{form}: {error}."))?;
+    let ClientMessage { subscribe, resume } = message;
+    if subscribe.is_none() && resume.is_none() {
+        return Err(format!("{form}."));
     }
+    let subscribe = subscribe.map(|filter| filter.checked(engine)).transpose()?;
+    let resume = resume.map(|id| {
+        id.parse().map_err(|_| format!("{id:?} is not the id of an event; send the \"id\" of one you received."))
+    });
+    Ok((subscribe, resume.transpose()?))
 }
 
 impl Filter {

@@ -2,7 +2,6 @@
 //! a connection holds no queue of its own, so that a slow client costs no memory.
 
 mod connection;
-mod connection_limit;
 mod messages;
 
 use std::sync::Arc;
@@ -11,42 +10,52 @@ use axum::Extension;
 use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, StatusCode, header};
 use mainstay_auth::Authenticator;
-use mainstay_core::PrincipalLimit;
+use mainstay_core::{LimitReached, PrincipalLimit};
 use mainstay_engine::Engine;
 use serde::Deserialize;
 
 use super::auth;
-use super::open_connections::OpenConnections;
-use crate::connection::Connection;
+use crate::connection::{Connection, OpenConnections};
 
 use connection::WebSocketConnection;
-use connection_limit::{connection_limit, rejection};
 use messages::Filter;
 
 /// The longest message a client may send, in bytes.
 const MAX_MESSAGE: usize = 64 * 1024;
+
+/// One principal may have a tenth of all connections, …
+const SHARES: usize = 10;
+
+/// … and at least this many, as long as the total allows it.
+const MIN_PER_PRINCIPAL: usize = 10;
 
 /// The subprotocol in which a browser sends its token, as `bearer, TOKEN`: scripts cannot set the header of a WebSocket.
 const BEARER: &str = "bearer";
 
 /// What all connections of the route share.
 pub(crate) struct Endpoint {
-    engine: Engine,
-    authenticator: Authenticator,
-    limit: PrincipalLimit,
-    open: OpenConnections,
+    pub(super) engine: Engine,
+    pub(super) authenticator: Authenticator,
+    pub(super) limit: PrincipalLimit,
+    pub(super) open: OpenConnections,
 }
 
-impl Endpoint {
-    pub(super) fn new(
-        engine: Engine,
-        authenticator: Authenticator,
-        connections: usize,
-        open: OpenConnections,
-    ) -> Arc<Self> {
-        Arc::new(Self { engine, authenticator, limit: connection_limit(connections), open })
+/// The limit for a total of `server.websockets` connections open at once.
+pub(super) fn connection_limit(total: usize) -> PrincipalLimit {
+    PrincipalLimit::new(total, (total / SHARES).max(MIN_PER_PRINCIPAL))
+}
+
+/// The body of the response to a connection that is rejected.
+fn rejection(limit: LimitReached) -> String {
+    match limit {
+        LimitReached::Total(limit) => {
+            format!("WebSocket connection limit reached ({limit}, server.websockets). Try again later.\n")
+        }
+        LimitReached::PerPrincipal(limit) => {
+            format!("WebSocket connection limit reached ({limit} per client). Close a connection first.\n")
+        }
     }
 }
 
@@ -57,9 +66,8 @@ pub(crate) async fn with_token(mut request: Request, next: Next) -> Response {
         let (first, token) = offered.split_once(',')?;
         (first.trim() == BEARER).then(|| token.trim())
     });
-    let bearer = token.and_then(|token| HeaderValue::from_str(&format!("Bearer {token}")).ok());
-    if let (Some(bearer), false) = (bearer, request.headers().contains_key(header::AUTHORIZATION)) {
-        request.headers_mut().insert(header::AUTHORIZATION, bearer);
+    if let (Some(token), false) = (token.map(str::to_owned), request.headers().contains_key(header::AUTHORIZATION)) {
+        auth::set_bearer(request.headers_mut(), &token);
     }
     next.run(request).await
 }
@@ -105,4 +113,36 @@ pub(crate) async fn serve(
         WebSocketConnection { socket, listener, filter, token, endpoint }.run().await;
         drop((permit, counted));
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use mainstay_core::{Principal, PrincipalPermit};
+
+    use super::*;
+
+    fn principal(name: &str) -> Principal {
+        Principal::new("https://issuer", name)
+    }
+
+    #[test]
+    fn one_principal_gets_a_tenth_of_the_connections_and_returns_them() {
+        let (limit, ann) = (connection_limit(200), principal("ann"));
+        let held: Vec<PrincipalPermit> = (0..20).map(|_| limit.acquire(&ann).ok().unwrap()).collect();
+        assert_eq!(limit.acquire(&ann).err(), Some(LimitReached::PerPrincipal(20)));
+        assert!(limit.acquire(&principal("bob")).is_ok());
+        drop(held);
+        assert!(limit.acquire(&ann).is_ok());
+    }
+
+    #[test]
+    fn a_principal_gets_at_least_ten_connections_within_the_total() {
+        let (few, ann) = (connection_limit(20), principal("ann"));
+        let held: Vec<_> = (0..10).map(|_| few.acquire(&ann)).collect();
+        assert!(held.iter().all(Result::is_ok));
+        assert_eq!(few.acquire(&ann).err(), Some(LimitReached::PerPrincipal(10)));
+        let two = connection_limit(2);
+        let _held = [two.acquire(&ann), two.acquire(&ann)];
+        assert_eq!(two.acquire(&ann).err(), Some(LimitReached::Total(2)));
+    }
 }
