@@ -34,7 +34,7 @@ fn at_once<'a>(blocks: Vec<Block>) -> BoxFuture<'a, Result<PromptReply>> {
     Box::pin(std::future::ready(Ok(reply(blocks))))
 }
 
-/// Required arguments are there; the road has checked them.
+/// The pipeline has checked that required arguments are present.
 fn argument<'a>(arguments: &'a Arguments, name: &str) -> &'a str {
     arguments.get(name).map(String::as_str).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ pub enum Event {
     },
 }
 
-words! {
+string_enum! {
     /// What happened to a resource.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Change {

@@ -4,7 +4,7 @@
 //! dialect. All other crates depend on this one, and it depends on none of them.
 
 #[macro_use]
-mod words;
+mod string_enum;
 
 mod call;
 mod caller;

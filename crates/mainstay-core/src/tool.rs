@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::schema::{self, Validator};
 use crate::{Context, Error, Reply, Result, Scope};
 
-words! {
+string_enum! {
     /// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde::Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]

@@ -12,7 +12,7 @@ pub use reason::{CacheFailure, Problem, Reason};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-words! {
+string_enum! {
     /// Why a call did not give a reply. Each dialect maps every kind to its own code in one exhaustive table. The words
     /// are those of logs, metrics and audit rows.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

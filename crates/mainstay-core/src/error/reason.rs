@@ -76,7 +76,7 @@ impl fmt::Display for Problem {
     }
 }
 
-words! {
+string_enum! {
     /// What can go wrong with a context cache. Contract 002 freezes these six codes; the tools decide which one applies.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]

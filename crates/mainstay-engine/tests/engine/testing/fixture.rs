@@ -110,7 +110,7 @@ impl Tool for Wipe {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct DryArgs {
     #[serde(default)]
-    #[expect(dead_code, reason = "the road reads it")]
+    #[expect(dead_code, reason = "the pipeline reads it")]
     dry_run: bool,
 }
 
