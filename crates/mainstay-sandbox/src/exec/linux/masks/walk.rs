@@ -48,7 +48,7 @@ pub(super) struct Walk<'a> {
 
 /// The result of reading a directory.
 #[derive(PartialEq, Eq)]
-enum Visit {
+enum WalkResult {
     Done,
     /// It was not there any more.
     Vanished,
@@ -61,10 +61,10 @@ impl Walk<'_> {
     pub(super) fn begin(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<()> {
         let visit = match rustix::fs::openat(handle, ".", DIRECTORY, Mode::empty()) {
             Ok(directory) => self.visit(directory.as_fd(), path, 0)?,
-            Err(Errno::ACCESS) => Visit::Unreadable,
+            Err(Errno::ACCESS) => WalkResult::Unreadable,
             Err(errno) => return Err(Error::internal(errno)),
         };
-        if visit == Visit::Unreadable {
+        if visit == WalkResult::Unreadable {
             self.hide(path.to_owned(), FileId::of(handle).map_err(Error::internal)?, true)?;
         }
         Ok(())
@@ -72,7 +72,7 @@ impl Walk<'_> {
 
     /// Searches an open directory. If an entry vanishes meanwhile, the directory is read again from the beginning, and
     /// what was found in the meantime is dropped.
-    fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<Visit> {
+    fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<WalkResult> {
         if depth > MAX_DEPTH {
             return Err(Error::unavailable(format!(
                 "A directory is more than {MAX_DEPTH} levels deep, so protected names in it could not be hidden from a command."
@@ -86,17 +86,17 @@ impl Walk<'_> {
                 Some(known) => known.clone(),
                 None => match self.read(directory, metadata) {
                     Ok(read) => Arc::new(read),
-                    Err(Errno::ACCESS) => return Ok(Visit::Unreadable),
+                    Err(Errno::ACCESS) => return Ok(WalkResult::Unreadable),
                     Err(errno) => return Err(Error::internal(errno)),
                 },
             };
-            if self.enter(directory, path, &known, depth)? == Visit::Done {
+            if self.enter(directory, path, &known, depth)? == WalkResult::Done {
                 if is_recent(&metadata) {
                     self.calm = false;
                 } else {
                     self.new.insert(identity, known);
                 }
-                return Ok(Visit::Done);
+                return Ok(WalkResult::Done);
             }
             self.masks.truncate(before);
         }
@@ -104,44 +104,46 @@ impl Walk<'_> {
     }
 
     /// Hides the protected names of a directory that has been read, and searches its subdirectories.
-    fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &KnownDir, depth: usize) -> Result<Visit> {
+    fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &KnownDir, depth: usize) -> Result<WalkResult> {
         for (name, identity, is_directory) in &known.hits {
             self.hide(path.join(name), *identity, *is_directory)?;
         }
         for name in &known.subdirectories {
-            if self.descend(directory, path, name, depth)? == Visit::Vanished {
-                return Ok(Visit::Vanished);
+            if self.descend(directory, path, name, depth)? == WalkResult::Vanished {
+                return Ok(WalkResult::Vanished);
             }
         }
-        Ok(Visit::Done)
+        Ok(WalkResult::Done)
     }
 
     /// Searches a subdirectory. One without subdirectories that has not changed need not be opened: that is most of
     /// them.
-    fn descend(&mut self, above: BorrowedFd<'_>, path: &Path, name: &OsStr, depth: usize) -> Result<Visit> {
+    fn descend(&mut self, above: BorrowedFd<'_>, path: &Path, name: &OsStr, depth: usize) -> Result<WalkResult> {
         let path = path.join(name);
-        let Ok(stat) = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW) else { return Ok(Visit::Vanished) };
+        let Ok(stat) = rustix::fs::statat(above, name, AtFlags::SYMLINK_NOFOLLOW) else {
+            return Ok(WalkResult::Vanished);
+        };
         let metadata = Metadata::from(&stat);
         let identity = metadata.identity;
         if self.skipped.contains(&identity) {
-            return Ok(Visit::Done);
+            return Ok(WalkResult::Done);
         }
         let leaf =
             self.old.get(&identity).filter(|known| known.metadata == metadata && known.subdirectories.is_empty());
         if let Some(known) = leaf.cloned() {
             self.enter(above, &path, &known, depth)?;
             self.new.insert(identity, known);
-            return Ok(Visit::Done);
+            return Ok(WalkResult::Done);
         }
         let visit = match rustix::fs::openat(above, name, DIRECTORY, Mode::empty()) {
             Ok(directory) => self.visit(directory.as_fd(), &path, depth + 1)?,
-            Err(Errno::ACCESS) => Visit::Unreadable,
-            Err(_) => return Ok(Visit::Vanished),
+            Err(Errno::ACCESS) => WalkResult::Unreadable,
+            Err(_) => return Ok(WalkResult::Vanished),
         };
-        if visit == Visit::Unreadable {
+        if visit == WalkResult::Unreadable {
             self.hide(path, identity, true)?;
         }
-        Ok(Visit::Done)
+        Ok(WalkResult::Done)
     }
 
     /// Reads a directory. Only protected names and directories need a system call each.
