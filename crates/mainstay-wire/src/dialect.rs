@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use mainstay_core::schema::Validator;
@@ -34,15 +35,6 @@ pub enum Transport {
         /// Where clients reach the endpoint, if that is known.
         url: Option<String>,
     },
-}
-
-/// In which order the requests of a connection are carried out and answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Order {
-    /// At most so many at once (`None`: as many as the engine admits), each answered when it is done.
-    Concurrent { at_once: Option<usize> },
-    /// Each is answered before the next one is decoded, so that the same lines always give the same bytes.
-    Sequential,
 }
 
 /// Which tools a list is asked for. The default is the whole list of enabled tools.
@@ -122,9 +114,9 @@ pub trait Dialect: Send + Sync + 'static {
         }
     }
 
-    /// The request for a message that the transport did not read to its end.
-    fn malformed(&self, refusal: &Refusal) -> Request {
-        Request::malformed(refusal, self.refused(refusal))
+    /// The error for a message that the transport did not read to its end.
+    fn too_long(&self, refusal: &Refusal) -> ErrorResponse {
+        self.refused(refusal)
     }
 
     /// The name of a tool in this dialect; `None` if it is not exposed. A tool has one name here and is not found under
@@ -158,13 +150,9 @@ pub trait Dialect: Send + Sync + 'static {
         Err(self.error(error, tool, now))
     }
 
-    /// The error for a name that no exposed tool or prompt has.
-    fn unknown_name(&self, kind: NameKind, name: &str, now: Timestamp) -> ErrorResponse {
-        let (what, list) = match kind {
-            NameKind::Tool => ("tool", "tools/list"),
-            NameKind::Prompt => ("prompt", "prompts/list"),
-        };
-        let error = Error::unknown(format!("There is no {what} {name:?}; {list} names those there are."));
+    /// The error for a name that no exposed tool or prompt has. `kind` is the word for what was looked up.
+    fn unknown_name(&self, kind: &str, name: &str, now: Timestamp) -> ErrorResponse {
+        let error = Error::unknown(format!("There is no {kind} {name:?}; {kind}s/list names those there are."));
         self.error(&error, name, now)
     }
 
@@ -198,10 +186,6 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
-    fn prompt_list(&self, entries: Vec<Value>) -> Value {
-        Value::Array(entries)
-    }
-
     fn prompt(&self, _name: &str, _reply: PromptReply, _now: Timestamp) -> Result<Value> {
         Err(unsupported())
     }
@@ -217,12 +201,14 @@ pub trait Dialect: Send + Sync + 'static {
     }
 
     /// The error for everything that comes before `initialize`, where the dialect has such a gate.
-    fn not_initialized(&self, _transport: &Transport) -> Option<ErrorResponse> {
+    fn not_initialized(&self) -> Option<ErrorResponse> {
         None
     }
 
-    fn order(&self) -> Order {
-        Order::Concurrent { at_once: None }
+    /// Whether each request of a connection is answered before the next one is decoded, so that the same lines always
+    /// give the same bytes. Otherwise they run at once, as many as the engine admits, each answered when it is done.
+    fn is_sequential(&self) -> bool {
+        false
     }
 
     /// The longest message in bytes, where the contract limits it; else the configured limit applies.
@@ -235,22 +221,10 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
-    /// Headers of every HTTP response.
-    fn http_headers(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-
     /// Whether HTTP requests name a session, a user and a request id in headers.
     fn has_session_headers(&self) -> bool {
         false
     }
-}
-
-/// What a name was looked up as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameKind {
-    Tool,
-    Prompt,
 }
 
 /// A dialect decodes no request that it cannot answer, so this is a fault of its implementation.
@@ -271,20 +245,8 @@ pub struct DialectEntry {
     pub about: &'static str,
     /// The dialect exposes this family alone; the others are not started for it.
     pub only_family: Option<&'static str>,
-    pub build: fn(&DialectSettings) -> Result<Arc<dyn Dialect>>,
-}
-
-/// Settings that dialects use.
-#[derive(Debug, Clone, Copy)]
-pub struct DialectSettings {
-    /// How long one call of a tool may take in the dialect `context`.
-    pub tool_timeout: std::time::Duration,
-}
-
-impl Default for DialectSettings {
-    fn default() -> Self {
-        Self { tool_timeout: std::time::Duration::from_secs(30) }
-    }
+    /// Makes the dialect. It is told how long one call of a tool may take, which only `context` limits.
+    pub build: fn(Duration) -> Result<Arc<dyn Dialect>>,
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct Request {
 
 impl Request {
     /// The request that stands for bytes that are not a message: it is answered with the error.
-    pub(crate) fn malformed(refusal: &Refusal, error: ErrorResponse) -> Self {
+    pub fn malformed(refusal: &Refusal, error: ErrorResponse) -> Self {
         Self { id: Some(refusal.id.clone()), operation: Operation::Malformed(error) }
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn unknown_tool(name: &str) -> ErrorResponse {
 
 /// One of the six codes, with the contract's frozen object as data.
 pub(super) fn of_code(failure: CacheFailure) -> ErrorResponse {
-    ErrorResponse::new(number(failure), message(failure), Some(to_json(failure)))
+    let (number, message) = numbered(failure);
+    ErrorResponse::new(number, message, Some(to_json(failure)))
 }
 
 /// As much of a name as is repeated in an error or in the audit.
@@ -62,32 +63,21 @@ const ARGUMENTS: [(&str, CacheFailure); 3] = [
     ("cache", CacheFailure::CacheMissing),
 ];
 
-/// The frozen message of a code.
-pub(super) const fn message(code: CacheFailure) -> &'static str {
+/// The contract's table: the JSON-RPC error number of a code, and its frozen message.
+pub(super) const fn numbered(code: CacheFailure) -> (i32, &'static str) {
     match code {
-        CacheFailure::CacheMissing => "Cache does not exist",
-        CacheFailure::CacheInvalid => "Cache exists but is invalid",
-        CacheFailure::InvalidQuery => "Query is invalid",
-        CacheFailure::InvalidBudget => "Budget is invalid",
-        CacheFailure::Io => "I/O error occurred",
-        CacheFailure::Internal => "Internal error",
-    }
-}
-
-/// The JSON-RPC error number of a code.
-pub(super) const fn number(code: CacheFailure) -> i32 {
-    match code {
-        CacheFailure::CacheMissing
-        | CacheFailure::CacheInvalid
-        | CacheFailure::InvalidQuery
-        | CacheFailure::InvalidBudget => INVALID_PARAMS,
-        CacheFailure::Io | CacheFailure::Internal => INTERNAL_ERROR,
+        CacheFailure::CacheMissing => (INVALID_PARAMS, "Cache does not exist"),
+        CacheFailure::CacheInvalid => (INVALID_PARAMS, "Cache exists but is invalid"),
+        CacheFailure::InvalidQuery => (INVALID_PARAMS, "Query is invalid"),
+        CacheFailure::InvalidBudget => (INVALID_PARAMS, "Budget is invalid"),
+        CacheFailure::Io => (INTERNAL_ERROR, "I/O error occurred"),
+        CacheFailure::Internal => (INTERNAL_ERROR, "Internal error"),
     }
 }
 
 /// The contract's frozen error object.
 pub(super) fn to_json(code: CacheFailure) -> Value {
-    json!({"error": {"code": code.as_str(), "message": message(code)}})
+    json!({"error": {"code": code.as_str(), "message": numbered(code).1}})
 }
 
 /// The code of the first invalid argument in the contract's order.
@@ -125,7 +115,7 @@ mod tests {
     #[test]
     fn the_six_words_are_errors_with_their_frozen_object_as_data() {
         for code in CacheFailure::ALL {
-            let (word, message, number) = (code.as_str(), message(code), number(code));
+            let (word, (number, message)) = (code.as_str(), numbered(code));
             let frozen = format!(
                 r#"{{"code":{number},"message":"{message}","data":{{"error":{{"code":"{word}","message":"{message}"}}}}}}"#
             );
@@ -157,7 +147,7 @@ mod tests {
 
     #[test]
     fn each_word_has_its_message_and_its_number() {
-        let told = CacheFailure::ALL.map(|code| (code.as_str(), message(code), number(code)));
+        let told = CacheFailure::ALL.map(|code| (code.as_str(), numbered(code).1, numbered(code).0));
         let contract = [
             ("cache_missing", "Cache does not exist", -32602),
             ("cache_invalid", "Cache exists but is invalid", -32602),

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use mainstay_core::{Block, CacheFailure, DialectPolicy, Error, Kind, Reply, ToolInfo};
 use serde_json::{Value, json};
 
-use crate::dialect::{Dialect, DialectEntry, Encoded, NameKind, Order, ServerState, ToolState, Transport};
+use crate::dialect::{Dialect, DialectEntry, Encoded, ServerState, ToolState};
 use crate::error::ErrorResponse;
 use crate::json::to_json;
 use crate::jsonrpc::{Message, Refusal};
@@ -26,6 +26,9 @@ const PROTOCOL: &str = "2024-11-05";
 /// The name of the server, whatever the program is called.
 const SERVER_NAME: &str = "mcp-context-server";
 
+/// How long one call may take where no setting says otherwise.
+pub const DEFAULT_TOOL_TIMEOUT: Duration = Duration::from_secs(30);
+
 /// The longest message in bytes, without the newline that ends it.
 const MESSAGE_BYTES: usize = 1024 * 1024;
 
@@ -34,7 +37,7 @@ pub const ENTRY: DialectEntry = DialectEntry {
     name: NAME,
     about: "Documents from context caches within a token budget, and no other tools; needs --cache-root",
     only_family: Some("context"),
-    build: |settings| Ok(Arc::new(Context::new(settings.tool_timeout))),
+    build: |tool_timeout| Ok(Arc::new(Context::new(tool_timeout))),
 };
 
 /// The dialect, with the configured time limit of a call.
@@ -62,8 +65,8 @@ impl Dialect for Context {
     }
 
     /// A line that is too long is a parse error in this contract.
-    fn malformed(&self, refusal: &Refusal) -> Request {
-        Request::malformed(refusal, errors::parse_error())
+    fn too_long(&self, _refusal: &Refusal) -> ErrorResponse {
+        errors::parse_error()
     }
 
     fn error(&self, _error: &Error, _operation: &str, _now: Timestamp) -> ErrorResponse {
@@ -102,7 +105,7 @@ impl Dialect for Context {
         true
     }
 
-    fn unknown_name(&self, _kind: NameKind, name: &str, _now: Timestamp) -> ErrorResponse {
+    fn unknown_name(&self, _kind: &str, name: &str, _now: Timestamp) -> ErrorResponse {
         errors::unknown_tool(name)
     }
 
@@ -116,12 +119,12 @@ impl Dialect for Context {
         })
     }
 
-    fn not_initialized(&self, _transport: &Transport) -> Option<ErrorResponse> {
+    fn not_initialized(&self) -> Option<ErrorResponse> {
         Some(errors::not_initialized())
     }
 
-    fn order(&self) -> Order {
-        Order::Sequential
+    fn is_sequential(&self) -> bool {
+        true
     }
 
     fn message_bytes(&self) -> Option<usize> {
@@ -150,7 +153,7 @@ fn tool_result(text: &str, more: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Id, Operation, jsonrpc};
+    use crate::{Id, jsonrpc};
     use mainstay_core::{Problem, Reason};
 
     fn dialect() -> Context {
@@ -199,7 +202,7 @@ mod tests {
             let frozen = format!(
                 r#"{{"jsonrpc":"2.0","id":"a\"1","result":{{"content":[{{"text":"{{\"error\":{{\"code\":\"{}\",\"message\":\"{}\"}}}}\n","type":"text"}}],"isError":true}}}}"#,
                 code.as_str(),
-                errors::message(code)
+                errors::numbered(code).1
             );
             assert_eq!(response(&failed_call(&error)), frozen);
         }
@@ -274,7 +277,6 @@ mod tests {
 
     #[test]
     fn a_line_that_is_too_long_is_a_parse_error() {
-        let too_long = Request { id: Some(Id::null()), operation: Operation::Malformed(errors::parse_error()) };
-        assert_eq!(dialect().malformed(&Refusal::too_long(5)), too_long);
+        assert_eq!(dialect().too_long(&Refusal::too_long(5)), errors::parse_error());
     }
 }

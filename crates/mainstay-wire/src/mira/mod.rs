@@ -16,7 +16,7 @@ use mainstay_core::{DialectPolicy, Error, Reply, Result, ToolInfo};
 use serde_json::{Value, json};
 
 use crate::content::bare;
-use crate::dialect::{Dialect, DialectEntry, Encoded, NameKind, ToolQuery, ToolState};
+use crate::dialect::{Dialect, DialectEntry, Encoded, ToolQuery, ToolState};
 use crate::error::ErrorResponse;
 use crate::id::Id;
 use crate::jsonrpc::{Message, Refusal};
@@ -91,7 +91,7 @@ impl Dialect for Mira {
     }
 
     /// A tool that does not exist is a method that does not exist.
-    fn unknown_name(&self, _kind: NameKind, name: &str, _now: Timestamp) -> ErrorResponse {
+    fn unknown_name(&self, _kind: &str, name: &str, _now: Timestamp) -> ErrorResponse {
         let error = Error::unknown(format!("There is no method {name:?}; tools/list names those there are."));
         errors::of_error(&error)
     }
