@@ -4,7 +4,6 @@
 //! The contract's schemas are in `contracts/mira/schemas` and are used as they are there.
 
 mod contract;
-mod decode;
 mod errors;
 
 use std::borrow::Cow;
@@ -19,8 +18,8 @@ use crate::content::bare;
 use crate::dialect::{Dialect, DialectEntry, Encoded, ToolQuery, ToolState};
 use crate::error::ErrorResponse;
 use crate::id::Id;
-use crate::jsonrpc::{Message, Refusal};
-use crate::request::Request;
+use crate::jsonrpc::{self, Message, Refusal};
+use crate::request::{Operation, Request};
 use contract::Contract;
 
 pub use contract::NAME;
@@ -50,8 +49,22 @@ impl Dialect for Mira {
         DialectPolicy { name: NAME, ..DialectPolicy::default() }
     }
 
-    fn request(&self, message: Message) -> Option<Request> {
-        decode::request(message)
+    /// The method is the name of the tool. There is nothing to do for a list without an id, and for notifications of the
+    /// standard protocol, of which the contract has none.
+    fn request(&self, Message { id, method, params }: Message) -> Option<Request> {
+        if id.is_none() && (method == "tools/list" || method.starts_with("notifications/")) {
+            return None;
+        }
+        let operation = match jsonrpc::or_empty(params) {
+            Value::Object(args) if method == "tools/list" => Operation::ListTools(Value::Object(args)),
+            Value::Object(args) => Operation::CallTool { name: method, args: Some(Value::Object(args)) },
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                // Params in an array are answered if there is an id to answer under.
+                id.as_ref()?;
+                Operation::InvalidParams(errors::invalid_params("params", "The params must be an object."))
+            }
+        };
+        Some(Request { id, operation })
     }
 
     fn refused(&self, refusal: &Refusal) -> ErrorResponse {
@@ -96,8 +109,10 @@ impl Dialect for Mira {
         errors::of_error(&error)
     }
 
+    /// The output can be sent as it appears only if there is an id under which to send it.
     fn wants_chunks(&self, request: &Request) -> bool {
-        decode::wants_chunks(request)
+        let Operation::CallTool { args: Some(args), .. } = &request.operation else { return false };
+        request.id.is_some() && args.get("stream") == Some(&Value::Bool(true))
     }
 
     fn chunk(&self, id: &Id, stream: &str, seq: u64, text: &str) -> Option<Vec<u8>> {
@@ -112,7 +127,6 @@ mod tests {
     use mainstay_core::Block;
 
     use super::*;
-    use crate::jsonrpc;
 
     fn mira() -> Mira {
         Mira::new().unwrap()
@@ -151,5 +165,75 @@ mod tests {
         let note = parsed(&mira().chunk(&Id::from(&json!(7)), "stdout", 3, "line\n").unwrap());
         let params = json!({"id": 7, "stream": "stdout", "seq": 3, "chunk": "line\n"});
         assert_eq!(note, json!({"jsonrpc": "2.0", "method": "exec/stream", "params": params}));
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Request> {
+        mira().decode(bytes)
+    }
+
+    fn read(message: &Value) -> Option<Request> {
+        decode(message.to_string().as_bytes())
+    }
+
+    fn rejected(text: &str) -> (Id, ErrorResponse) {
+        match decode(text.as_bytes()) {
+            Some(Request {
+                id: Some(id),
+                operation: Operation::Malformed(error) | Operation::InvalidParams(error),
+            }) => (id, error),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_method_is_the_tool_and_the_params_are_its_arguments() {
+        let call =
+            read(&json!({"jsonrpc": "2.0", "method": "files/read", "params": {"path": "a"}, "id": "x"})).unwrap();
+        let operation = Operation::CallTool { name: "files/read".into(), args: Some(json!({"path": "a"})) };
+        assert_eq!(call, Request { id: Some(Id::from(&json!("x"))), operation });
+        let bare = read(&json!({"jsonrpc": "2.0", "method": "server/time", "id": 1})).unwrap();
+        assert_eq!(bare.operation, Operation::CallTool { name: "server/time".into(), args: Some(json!({})) });
+        let list = read(&json!({"jsonrpc": "2.0", "method": "tools/list", "params": {"limit": 5}, "id": 1})).unwrap();
+        assert_eq!(list.operation, Operation::ListTools(json!({"limit": 5})));
+    }
+
+    #[test]
+    fn a_call_without_an_id_is_still_a_call() {
+        let call = read(&json!({"jsonrpc": "2.0", "method": "exec/run", "params": {"stream": true}})).unwrap();
+        assert_eq!(call.id, None);
+        assert!(!mira().wants_chunks(&call), "there is nobody to stream to");
+    }
+
+    #[test]
+    fn what_needs_no_answer_and_does_nothing_is_let_go() {
+        for message in [
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "method": "tools/list"}),
+            json!({"jsonrpc": "2.0", "method": "files/read", "params": []}),
+            json!({"jsonrpc": "2.0", "id": 1, "result": {}}),
+        ] {
+            assert_eq!(read(&message), None, "{message}");
+        }
+    }
+
+    #[test]
+    fn params_in_an_array_are_invalid_params() {
+        let (id, error) = rejected(r#"{"jsonrpc":"2.0","id":3,"method":"files/read","params":["a"]}"#);
+        assert_eq!((id, error.code, &*error.message), (Id::from(&json!(3)), -32602, "Invalid params"));
+    }
+
+    #[test]
+    fn a_frame_that_is_none_is_refused_in_the_contracts_words() {
+        for (text, code, message, id) in [
+            ("{", -32700, "Parse error", Value::Null),
+            ("[]", -32600, "Invalid Request", Value::Null),
+            (r#"{"jsonrpc":"1.0","id":4,"method":"a"}"#, -32600, "Invalid Request", json!(4)),
+        ] {
+            let (under, error) = rejected(text);
+            assert_eq!((error.code, &*error.message, under), (code, message, Id::from(&id)), "{text}");
+            let data = error.data.unwrap();
+            let detail = data["detail"].as_str().unwrap();
+            assert!(!detail.is_empty() && !detail.contains(message), "{detail}");
+        }
     }
 }
