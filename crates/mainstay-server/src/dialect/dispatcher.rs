@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mainstay_core::{Call, CancellationToken, Error, Kind, NoSink, Result, Scope, Sink};
+use mainstay_core::{
+    Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, Result, Scope, Sink, ToolInfo,
+};
 use mainstay_engine::Engine;
 use mainstay_wire::{
-    Dialect, Encoded, Endpoint, ErrorResponse, HttpError, Id, NameKind, Operation, Request, ServerState, ToolQuery,
+    Dialect, Encoded, Endpoint, ErrorResponse, HttpError, Id, Operation, Request, ServerState, ToolQuery, ToolState,
     jsonrpc,
 };
 use serde_json::Value;
@@ -27,7 +29,7 @@ const NAME_EXCERPT: usize = 256;
 pub(crate) struct Dispatcher {
     pub(crate) engine: Engine,
     pub(crate) dialect: Arc<dyn Dialect>,
-    pub(super) endpoint: Endpoint,
+    endpoint: Endpoint,
     /// The version of this program, which some dialects tell in `initialize`.
     version: &'static str,
     /// Whether `initialize` succeeded; on stdio the dispatcher serves a single client.
@@ -89,7 +91,7 @@ impl Dispatcher {
         if passes || self.initialized.load(Ordering::Acquire) {
             return None;
         }
-        self.dialect.not_initialized(&self.endpoint.transport)
+        self.dialect.not_initialized()
     }
 
     async fn perform(
@@ -102,18 +104,12 @@ impl Dispatcher {
         match operation {
             Operation::Initialize(params) => self.initialize(&params, context, session).await,
             Operation::Ping => Ok(b"{}".to_vec()),
-            Operation::ListTools(params) => {
-                let work = async { self.tool_list(params, context) };
-                self.list("tools/list", context, work).await
-            }
+            Operation::ListTools(params) => self.list("tools/list", context, || self.tool_list(params, context)).await,
             Operation::ListResources => {
-                let work = async { Ok(self.dialect.resource_list(&self.resources())) };
-                self.list("resources/list", context, work).await
+                let list = || Ok(self.dialect.resource_list(&self.resources()));
+                self.list("resources/list", context, list).await
             }
-            Operation::ListPrompts => {
-                let work = async { self.prompts().map(|entries| self.dialect.prompt_list(entries)) };
-                self.list("prompts/list", context, work).await
-            }
+            Operation::ListPrompts => self.list("prompts/list", context, || Ok(self.prompts()?.into())).await,
             Operation::CallTool { name, args } => self.call_tool(&name, args, id, context).await,
             Operation::ReadResource { uri } => self.read_resource(&uri, context).await,
             Operation::GetPrompt { name, args } => self.get_prompt(&name, args, context).await,
@@ -145,9 +141,9 @@ impl Dispatcher {
     }
 
     /// A list is one audited query: it needs the scope to read and counts against the rate limits.
-    async fn list(&self, method: &str, context: &RequestContext, work: impl Future<Output = Result<Value>>) -> Encoded {
-        let listed = self.query(method, Some(Scope::Read), context, work).await;
-        listed.map(|list| list.to_string().into_bytes()).map_err(|error| self.error(&error, method, context))
+    async fn list(&self, method: &str, context: &RequestContext, list: impl FnOnce() -> Result<Value>) -> Encoded {
+        let listed = self.query(method, Some(Scope::Read), context, async { list() }).await;
+        self.encode(listed, method, context)
     }
 
     async fn call_tool(&self, name: &str, args: Option<Value>, id: Option<&Id>, context: &RequestContext) -> Encoded {
@@ -159,7 +155,7 @@ impl Dispatcher {
             !hidden && self.dialect.tool_name(tool.info()).is_some_and(|known| known == name)
         });
         let Some(tool) = exposed else {
-            let response = self.dialect.unknown_name(NameKind::Tool, name, self.now());
+            let response = self.dialect.unknown_name("tool", name, self.now());
             let reason = Error::unknown("The dialect exposes no tool of this name.");
             return self.rejected(&operation(), name, reason, response, context).await;
         };
@@ -200,14 +196,14 @@ impl Dispatcher {
             let listed = resources.iter().find(|resource| resource.uri == uri);
             self.dialect.contents(uri, contents, listed)
         };
-        encode(read.await).map_err(|error| self.error(&error, "resources/read", context))
+        self.encode(read.await, "resources/read", context)
     }
 
     async fn get_prompt(&self, name: &str, args: BTreeMap<String, String>, context: &RequestContext) -> Encoded {
         let operation = format!("prompts/get {}", excerpt(name));
         let exposed = |prompt: &Arc<dyn mainstay_core::Prompt>| self.dialect.prompt_entry(&prompt.info()).is_some();
         if !self.engine.registry().prompt(name).is_some_and(exposed) {
-            let response = self.dialect.unknown_name(NameKind::Prompt, name, self.now());
+            let response = self.dialect.unknown_name("prompt", name, self.now());
             let reason = Error::unknown("The dialect exposes no prompt of this name.");
             return self.rejected(&operation, name, reason, response, context).await;
         }
@@ -216,7 +212,50 @@ impl Dispatcher {
             let reply = self.engine.get_prompt(name, args, call, &context.connection.lane).await?;
             self.dialect.prompt(name, reply, self.now())
         };
-        encode(rendered.await).map_err(|error| self.error(&error, "prompts/get", context))
+        self.encode(rendered.await, "prompts/get", context)
+    }
+
+    /// The page of tools that the params of `tools/list` ask for.
+    fn tool_list(&self, params: Value, context: &RequestContext) -> Result<Value> {
+        let query = self.dialect.tool_query(params)?;
+        let (entries, next) = self.tools(&query, &context.connection.caller)?;
+        Ok(self.dialect.tool_list(entries, next))
+    }
+
+    /// One page of the tools within this caller's scopes, and where the next page begins.
+    fn tools(&self, query: &ToolQuery, caller: &Caller) -> Result<(Vec<Value>, Option<String>)> {
+        let registry = self.engine.registry();
+        let wanted = |tool: &ToolInfo| {
+            let name = self.dialect.tool_name(tool);
+            name.is_some_and(|name| query.matches(&name, tool, registry.is_enabled(tool)))
+        };
+        let page = registry.tools_where(caller, wanted, query.cursor.as_deref(), query.limit)?;
+        // Some dialects list each tool's quota; the settings have them under the listed names.
+        let quotas = &self.engine.settings().rate.per_tool;
+        let entry = |tool: &ToolInfo| {
+            let (enabled, quota) = (registry.is_enabled(tool), quotas.get(&tool.listed).copied());
+            self.dialect.tool_entry(tool, ToolState { enabled, quota, endpoint: &self.endpoint })
+        };
+        Ok((page.items.iter().filter_map(|tool| entry(tool.info())).collect(), page.next))
+    }
+
+    /// The resources of the dialect, in its contract's order.
+    pub(crate) fn resources(&self) -> Vec<ResourceInfo> {
+        let known = self.dialect.known_resource();
+        let registry = self.engine.registry();
+        known.and_then(|uri| registry.provider(uri)).map(|provider| provider.list()).unwrap_or_default()
+    }
+
+    /// The prompts that the dialect's contract knows, as its list shows them.
+    pub(crate) fn prompts(&self) -> Result<Vec<Value>> {
+        let prompts = self.engine.registry().prompts(None, usize::MAX)?.items;
+        Ok(prompts.iter().filter_map(|prompt| self.dialect.prompt_entry(prompt)).collect())
+    }
+
+    /// How many tools, resources and prompts this caller finds.
+    pub(crate) fn counts(&self, caller: &Caller) -> Result<[usize; 3]> {
+        let (tools, _) = self.tools(&ToolQuery::default(), caller)?;
+        Ok([tools.len(), self.resources().len(), self.prompts()?.len()])
     }
 
     /// A call on behalf of a request. Fails if its session is not the caller's; then the attempt is recorded as
@@ -284,6 +323,10 @@ impl Dispatcher {
         self.engine.audited_query(operation, &self.call_of(context, session), scope, work).await
     }
 
+    fn encode(&self, result: Result<Value>, operation: &str, context: &RequestContext) -> Encoded {
+        result.map(|value| value.to_string().into_bytes()).map_err(|error| self.error(&error, operation, context))
+    }
+
     /// The error in the dialect's terms. Where those include the status 403, HTTP adds the challenge for a missing scope.
     pub(crate) fn error(&self, error: &Error, operation: &str, context: &RequestContext) -> ErrorResponse {
         let response = self.dialect.error(error, operation, self.now());
@@ -313,13 +356,9 @@ impl Dispatcher {
         }
     }
 
-    pub(super) fn now(&self) -> jiff::Timestamp {
+    fn now(&self) -> jiff::Timestamp {
         self.engine.clock().now()
     }
-}
-
-fn encode(result: Result<Value>) -> Result<Vec<u8>> {
-    result.map(|value| value.to_string().into_bytes())
 }
 
 /// The response under this id; nothing is sent for a request without one.

@@ -5,7 +5,6 @@
 
 mod chunks;
 mod dispatcher;
-mod lists;
 mod sessions;
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use mainstay_core::CancellationToken;
-use mainstay_wire::{ErrorResponse, HttpError, Id, Operation, jsonrpc, sse};
+use mainstay_wire::{HttpError, Id, jsonrpc, sse};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
@@ -33,7 +33,6 @@ const UNAUTHENTICATED_BYTES: usize = 64 * 1024;
 
 /// A dialect at one path.
 pub(crate) struct DialectEndpoint {
-    pub(crate) path: &'static str,
     pub(crate) dispatcher: Arc<Dispatcher>,
     pub(crate) message_bytes: usize,
 }
@@ -50,17 +49,10 @@ pub(crate) async fn serve(
     if dialect.has_session_headers() {
         request_headers::put(&mut response, request_headers::REQUEST, &request_id);
     }
-    for (name, value) in dialect.http_headers() {
-        request_headers::put(&mut response, HeaderName::from_static(name), value);
-    }
     response
 }
 
 impl DialectEndpoint {
-    pub(crate) fn is_at(&self, path: &str, dialect: &str) -> bool {
-        self.path == path && self.dispatcher.dialect.policy().name == dialect
-    }
-
     async fn answer(
         &self,
         request: Request,
@@ -123,15 +115,11 @@ impl DialectEndpoint {
     /// The whole body. The response to a longer one has the status of the dialect, where it has one for this error.
     async fn read(&self, body: Body, limit: usize) -> Result<Bytes, Rejection> {
         let too_long = |refusal: &jsonrpc::Refusal| {
-            let message = self.dispatcher.dialect.malformed(refusal);
-            let mut error = ErrorResponse::new(refusal.code, refusal.message.clone(), None);
-            if let Operation::Malformed(described) = message.operation {
-                error = described;
-            }
+            let mut error = self.dispatcher.dialect.too_long(refusal);
             if error.http.status == 200 {
                 error.http.status = StatusCode::PAYLOAD_TOO_LARGE.as_u16();
             }
-            let body = error.response(&message.id.unwrap_or_else(Id::null));
+            let body = error.response(&refusal.id);
             json_response(error.http, body)
         };
         body::read(body, limit, too_long).await

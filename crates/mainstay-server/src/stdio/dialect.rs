@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
-use mainstay_wire::{Dialect, Endpoint, Order, Request, Transport};
+use mainstay_wire::{Dialect, Endpoint, Request, Transport};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -37,9 +37,10 @@ pub async fn serve_dialect(
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let output = Output::open()?;
-    let order = dialect.order();
+    // In a dialect without order, requests may be calls without an id, which run whether or not anybody reads.
+    let is_sequential = dialect.is_sequential();
     let mut requests = {
-        let (to_server, requests) = mpsc::channel(ahead(order));
+        let (to_server, requests) = mpsc::channel(ahead(is_sequential));
         let (dialect, limit) = (dialect.clone(), dialect.message_bytes().unwrap_or(message_bytes));
         // Reading blocks.
         std::thread::spawn(move || read(std::io::stdin().lock(), limit, |line| decode(&*dialect, &line), &to_server));
@@ -54,12 +55,10 @@ pub async fn serve_dialect(
     // Whoever started this process has its rights anyway, so there is no token to ask for.
     let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
     let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
-    let (calls, slots) = (TaskTracker::new(), Arc::new(Semaphore::new(at_once(order, engine))));
+    let (calls, slots) = (TaskTracker::new(), Arc::new(Semaphore::new(at_once(is_sequential, engine))));
     let drain = Duration::from_secs(engine.settings().drain_seconds);
     let waiting = output.clone();
     let mut abandoned = std::pin::pin!(waiting.abandoned(drain));
-    // Concurrent requests may be calls without an id, which run whether or not anybody reads.
-    let every_request_is_answered = order == Order::Sequential;
     // A client that piped its requests in and closed the pipe still wants the responses; one that does not read them
     // does not.
     let until = loop {
@@ -72,7 +71,7 @@ pub async fn serve_dialect(
             },
             () = stop.cancelled() => break Instant::now() + drain,
             () = &mut abandoned => break Instant::now(),
-            () = client.lines.closed(), if every_request_is_answered => break Instant::now(),
+            () = client.lines.closed(), if is_sequential => break Instant::now(),
         };
         let (dispatcher, client) = (dispatcher.clone(), client.clone());
         calls.spawn(async move {
@@ -114,30 +113,24 @@ impl Client {
     }
 }
 
-/// How many requests run at once: by default as many as may run or wait in one connection's lane.
-fn at_once(order: Order, engine: &Engine) -> usize {
+/// How many requests run at once: as many as may run or wait in one connection's lane.
+fn at_once(is_sequential: bool, engine: &Engine) -> usize {
     let settings = engine.settings();
     let lane = settings.in_flight_per_connection.saturating_add(settings.queue_per_connection) as usize;
-    match order {
-        Order::Concurrent { at_once } => at_once.unwrap_or(lane).max(1),
-        Order::Sequential => 1,
-    }
+    if is_sequential { 1 } else { lane.max(1) }
 }
 
 /// How many decoded requests may wait. A message takes many times its length in memory once it is decoded, and where one
 /// runs at a time nothing is gained by decoding early.
-fn ahead(order: Order) -> usize {
-    match order {
-        Order::Concurrent { .. } => QUEUE_LENGTH,
-        Order::Sequential => 1,
-    }
+fn ahead(is_sequential: bool) -> usize {
+    if is_sequential { 1 } else { QUEUE_LENGTH }
 }
 
 /// The request in a line, or the dialect's own error for one that is too long. `None` if nothing is to be answered.
 fn decode(dialect: &dyn Dialect, line: &Line<'_>) -> Option<Request> {
     match line.whole() {
         Ok(message) => dialect.decode(message),
-        Err(refusal) => Some(dialect.malformed(&refusal)),
+        Err(refusal) => Some(Request::malformed(&refusal, dialect.too_long(&refusal))),
     }
 }
 
@@ -158,7 +151,7 @@ mod tests {
     #[test]
     fn in_turn_no_line_is_looked_at_long_before_its_turn() {
         let decoded = Arc::new(AtomicUsize::new(0));
-        let (to_server, mut requests) = mpsc::channel(ahead(Order::Sequential));
+        let (to_server, mut requests) = mpsc::channel(ahead(true));
         let count = decoded.clone();
         let decode = move |_: Line<'_>| {
             count.fetch_add(1, Ordering::SeqCst);

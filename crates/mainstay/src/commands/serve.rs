@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
-use mainstay_wire::{DialectEntry, DialectSettings};
+use mainstay_wire::DialectEntry;
 
 use crate::wiring::{about, open_engine, spawn_background_tasks, stop_signal};
 use crate::{Config, Extensions};
@@ -47,7 +47,7 @@ pub(crate) async fn stdio(config: &Config, more: Extensions, dialect: &str) -> a
     match entry {
         Some(entry) => {
             let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
-            let dialect = (entry.build)(&DialectSettings { tool_timeout })?;
+            let dialect = (entry.build)(tool_timeout)?;
             mainstay_server::serve_dialect(&engine, &about, dialect, message_bytes, stop).await?;
         }
         None => mainstay_server::serve_stdio(&engine, &about, message_bytes, stop).await?,
