@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
-use mainstay_wire::{DialectEntry, DialectSettings, Endpoint, Transport, agents, mira};
+use mainstay_wire::{DialectEntry, Endpoint, Transport, agents, context, mira};
 use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -73,34 +73,30 @@ pub async fn bind(
     let open = OpenConnections::default();
     let (socket, address) = bind_address(settings.listen, "--listen", settings).await?;
     let authenticator = Authenticator::new(engine.auth_backend(), settings.auth.as_ref(), address, mcp::PATH)?;
-    let dialect_endpoint = |path: &'static str, name: &'static str, url: Option<String>| {
+    let dialect = |name: &'static str, url: Option<String>| {
         let unusable = |reason: String| StartError::Dialect(name, reason);
         let entry = dialects.iter().find(|entry| entry.name == name);
         let entry = entry.ok_or_else(|| unusable("it is not in the list of dialects".to_owned()))?;
-        let dialect = (entry.build)(&DialectSettings::default());
+        let dialect = (entry.build)(context::DEFAULT_TOOL_TIMEOUT);
         let dialect = dialect.map_err(|error| unusable(error.detail.unwrap_or_default()))?;
         let message_bytes = dialect.message_bytes().unwrap_or(settings.message_bytes);
         let endpoint = Endpoint { transport: Transport::Http { url }, auth_required: settings.auth.is_some() };
         let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
-        Ok::<_, StartError>(Arc::new(DialectEndpoint { path, dispatcher, message_bytes }))
+        Ok::<_, StartError>(Arc::new(DialectEndpoint { dispatcher, message_bytes }))
     };
     let mut routes = routes();
     routes.extend(more_routes.iter().map(|(path, name)| Route::dialect(path, name, message("dialect", name))));
     let origin = origin(address, settings);
-    let served = routes.iter().filter_map(|route| Some((route.path, route.dialect?)));
-    let endpoints = served.map(|(path, name)| dialect_endpoint(path, name, origin.clone().map(|url| url + path)));
-    let endpoints = endpoints.collect::<Result<Vec<_>, _>>()?;
     let shared = Arc::new(Shared::new(engine.clone(), about));
     let consents = consent::Consents::new(engine.clone(), authenticator.clone(), origin.as_deref());
-    if let Some(origin) = origin {
-        engine.consent().set_origin(origin);
+    if let Some(origin) = &origin {
+        engine.consent().set_origin(origin.clone());
     }
-    let agents = dialect_endpoint(api::PATH, agents::NAME, None)?;
     let services = Services {
         engine: engine.clone(),
         mcp: Arc::new(mcp::Endpoint::new(shared, settings, authenticator.clone(), open.streams.clone())),
         api: Arc::new(api::Api {
-            dispatcher: agents.dispatcher.clone(),
+            dispatcher: dialect(agents::NAME, None)?.dispatcher.clone(),
             protected: about.protected.clone(),
             issues_tokens: authenticator.authorization_server().is_some(),
         }),
@@ -112,19 +108,19 @@ pub async fn bind(
             open: open.clone(),
         }),
         openapi: openapi(about.version).to_string().into(),
-        dialects: endpoints,
+        dialect: &dialect,
+        origin,
         authenticator,
     };
-    let main = Listener { socket, address, router: guarded(router(routes, &services), address, settings)? };
+    let main = Listener { socket, address, router: guarded(router(routes, &services)?, address, settings)? };
     let mira = match settings.mira_listen {
         None => None,
         Some(wanted) => {
             let (socket, address) = bind_address(wanted, "server.mira_listen", settings).await?;
             // No setting names another URL of the extra listener than its own.
-            let url = own_origin(address).map(|origin| origin + "/");
-            let services = Services { dialects: vec![dialect_endpoint("/", mira::NAME, url)?], ..services };
+            let services = Services { origin: own_origin(address), ..services };
             let route = Route::dialect("/", mira::NAME, message("mira", "Call a tool by JSON-RPC"));
-            let router = router(vec![route], &services);
+            let router = router(vec![route], &services)?;
             Some(Listener { socket, address, router: guarded(router, address, settings)? })
         }
     };

@@ -1,6 +1,7 @@
 //! The route table. A route is one entry of it: router, token check, OpenAPI document and the tests that send requests
 //! to every route follow from the table.
 
+use std::future::ready;
 use std::sync::Arc;
 
 use axum::Router;
@@ -17,38 +18,38 @@ use super::body::{FORM, JSON};
 use super::dialect::{self, DialectEndpoint};
 use super::route::{Access, Operation};
 use super::{auth, consent, mcp, oauth, operator, ws};
+use crate::StartError;
 
 /// The state of all handlers.
-pub(super) struct Services {
+pub(super) struct Services<'a> {
     pub(super) engine: Engine,
     pub(super) authenticator: Authenticator,
     pub(super) mcp: Arc<mcp::Endpoint>,
-    pub(super) dialects: Vec<Arc<DialectEndpoint>>,
+    /// Makes the endpoint of a dialect, from its name and the URL under which clients reach it.
+    pub(super) dialect: &'a dyn Fn(&'static str, Option<String>) -> Result<Arc<DialectEndpoint>, StartError>,
+    /// Where clients reach the listener, if that is known.
+    pub(super) origin: Option<String>,
     pub(super) api: Arc<api::Api>,
     pub(super) consents: Arc<consent::Consents>,
     pub(super) ws: Arc<ws::Endpoint>,
     pub(super) openapi: Bytes,
 }
 
-impl Services {
-    /// The endpoint of a dialect at a path.
-    fn dialect(&self, path: &str, name: &str) -> Option<Arc<DialectEndpoint>> {
-        self.dialects.iter().find(|endpoint| endpoint.is_at(path, name)).cloned()
-    }
+/// What serves the requests of a route.
+enum Handler {
+    Service(Box<dyn Fn(&Services<'_>) -> MethodRouter>),
+    /// The dialect of this name. Its endpoint is made from the list of dialects when the server starts.
+    Dialect(&'static str),
 }
 
-type Handler = Box<dyn Fn(&Services) -> MethodRouter>;
-
 /// Wraps a route outside its token check.
-type Middleware = Box<dyn Fn(&Services, MethodRouter) -> MethodRouter>;
+type Middleware = Box<dyn Fn(&Services<'_>, MethodRouter) -> MethodRouter>;
 
 /// An entry of the route table.
 pub struct Route {
     pub path: &'static str,
     pub access: Access,
     pub operations: Vec<Operation>,
-    /// The dialect that is served here.
-    pub(super) dialect: Option<&'static str>,
     handler: Handler,
     outside: Option<Middleware>,
 }
@@ -57,35 +58,32 @@ impl Route {
     /// A route whose requests need a token when authentication is on.
     fn with_token(
         path: &'static str,
-        handler: impl Fn(&Services) -> MethodRouter + 'static,
+        handler: impl Fn(&Services<'_>) -> MethodRouter + 'static,
         operations: impl Into<Vec<Operation>>,
     ) -> Self {
-        let (operations, handler) = (operations.into(), Box::new(handler));
-        Self { path, access: Access::Token, operations, dialect: None, handler, outside: None }
+        let (operations, handler) = (operations.into(), Handler::Service(Box::new(handler)));
+        Self { path, access: Access::Token, operations, handler, outside: None }
     }
 
     /// A route for clients that cannot have a token yet or never have one: how to get a token, health checks, docs.
-    fn public(path: &'static str, handler: impl Fn(&Services) -> MethodRouter + 'static, operation: Operation) -> Self {
+    fn public(
+        path: &'static str,
+        handler: impl Fn(&Services<'_>) -> MethodRouter + 'static,
+        operation: Operation,
+    ) -> Self {
         Self { access: Access::Public, ..Self::with_token(path, handler, [operation]) }
     }
 
     /// Middleware that runs before the token check: it may supply the token, or change the response to a request that
     /// failed the check.
-    fn outside(self, middleware: impl Fn(&Services, MethodRouter) -> MethodRouter + 'static) -> Self {
+    fn outside(self, middleware: impl Fn(&Services<'_>, MethodRouter) -> MethodRouter + 'static) -> Self {
         Self { outside: Some(Box::new(middleware)), ..self }
     }
 
-    /// The route of a dialect. Its endpoint is made from the list of dialects when the server starts.
+    /// The route of a dialect.
     pub(super) fn dialect(path: &'static str, name: &'static str, operation: Operation) -> Self {
-        let handler = move |services: &Services| match services.dialect(path, name) {
-            Some(endpoint) => any(dialect::serve).with_state(endpoint),
-            None => any(http::StatusCode::NOT_FOUND),
-        };
-        let route = Self { dialect: Some(name), ..Self::with_token(path, handler, [operation]) };
-        route.outside(move |services, route| match services.dialect(path, name) {
-            Some(endpoint) => route.layer(from_fn_with_state(endpoint, dialect::describe_unauthorized)),
-            None => route,
-        })
+        let (operations, handler) = (vec![operation], Handler::Dialect(name));
+        Self { path, access: Access::Token, operations, handler, outside: None }
     }
 }
 
@@ -186,13 +184,19 @@ fn agents_routes() -> Vec<Route> {
     let audit = Operation::get("agents", "List the latest audit rows")
         .describe("A caller sees its own rows, an administrator all.")
         .parameters(&["AuditSession", "AuditLimit"]);
+    let resources = Operation::get("agents", "List the resources");
+    let prompts = Operation::get("agents", "List the prompts");
+    let capabilities = Operation::get("agents", "Get protocol version and features");
+    let security = Operation::get("agents", "Get the security settings");
     vec![
-        view(View::Status, "Status", status),
-        view(View::Resources, "Resources", Operation::get("agents", "List the resources")),
-        view(View::Prompts, "Prompts", Operation::get("agents", "List the prompts")),
-        view(View::Capabilities, "Capabilities", Operation::get("agents", "Get protocol version and features")),
-        view(View::Security, "Security", Operation::get("agents", "Get the security settings")),
-        view(View::Audit, "Audit", audit),
+        view("/api/mcp/status", "Status", status, |api, context, _| Box::pin(api.status(context))),
+        view("/api/mcp/resources", "Resources", resources, |api, _, _| Box::pin(ready(Ok(api.resources())))),
+        view("/api/mcp/prompts", "Prompts", prompts, |api, _, _| Box::pin(ready(api.prompts()))),
+        view("/api/mcp/capabilities", "Capabilities", capabilities, |api, context, _| {
+            Box::pin(api.capabilities(context))
+        }),
+        view("/api/mcp/security", "Security", security, |api, _, _| Box::pin(ready(Ok(api.security())))),
+        view("/api/mcp/audit", "Audit", audit, |api, context, uri| Box::pin(api.audit(context, uri))),
         Route::public(
             "/api/mcp/health",
             |services| get(api::health).with_state(services.api.clone()),
@@ -225,7 +229,7 @@ fn agents_routes() -> Vec<Route> {
 }
 
 /// A view of the REST API. All of them have the same headers and errors.
-fn view(view: View, schema: &str, operation: Operation) -> Route {
+fn view(path: &'static str, schema: &str, operation: Operation, view: View) -> Route {
     let operation =
         operation.parameters(&["SessionId", "UserId", "RequestId"]).responds_json(200, schema, "Success.").errors(
             "ApiError",
@@ -236,8 +240,8 @@ fn view(view: View, schema: &str, operation: Operation) -> Route {
                 (500, "Internal error."),
             ],
         );
-    let handler = move |services: &Services| get(api::serve).with_state((services.api.clone(), view));
-    Route::with_token(view.path(), handler, [operation])
+    let handler = move |services: &Services<'_>| get(api::serve).with_state((services.api.clone(), path, view));
+    Route::with_token(path, handler, [operation])
 }
 
 /// Both methods of a consent request.
@@ -372,15 +376,21 @@ fn oauth_routes() -> Vec<Route> {
 }
 
 /// The router of these routes. Every route that needs a token gets the check here, so that none can leave it out.
-pub(super) fn router(routes: Vec<Route>, services: &Services) -> Router {
-    routes.into_iter().fold(Router::new(), |router, route| {
-        let mut handler = (route.handler)(services);
-        if route.access == Access::Token {
-            handler = handler.layer(from_fn_with_state(services.authenticator.clone(), auth::identify));
-        }
-        if let Some(outside) = route.outside {
-            handler = outside(services, handler);
-        }
-        router.route(route.path, handler)
+pub(super) fn router(routes: Vec<Route>, services: &Services<'_>) -> Result<Router, StartError> {
+    routes.into_iter().try_fold(Router::new(), |router, route| {
+        let checked = |handler: MethodRouter| match route.access {
+            Access::Token => handler.layer(from_fn_with_state(services.authenticator.clone(), auth::identify)),
+            Access::Public => handler,
+        };
+        let handler = match (route.handler, route.outside) {
+            (Handler::Service(handler), Some(outside)) => outside(services, checked(handler(services))),
+            (Handler::Service(handler), None) => checked(handler(services)),
+            (Handler::Dialect(name), _) => {
+                let endpoint = (services.dialect)(name, services.origin.clone().map(|origin| origin + route.path))?;
+                checked(any(dialect::serve).with_state(endpoint.clone()))
+                    .layer(from_fn_with_state(endpoint, dialect::describe_unauthorized))
+            }
+        };
+        Ok(router.route(route.path, handler))
     })
 }
