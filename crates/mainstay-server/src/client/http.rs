@@ -39,7 +39,7 @@ pub(super) struct HttpClient {
     http: Client,
     url: Url,
     /// The URL without secrets, for messages.
-    shown: String,
+    pub(super) shown: String,
     token: Option<HeaderValue>,
     /// Of one request, connecting and reading included.
     timeout: Duration,
@@ -134,11 +134,6 @@ impl HttpClient {
     /// An error that says what the server did wrong.
     pub(super) fn violation(&self, what: &str) -> RemoteError {
         RemoteError::Protocol { url: self.shown.clone(), what: what.to_owned() }
-    }
-
-    /// The URL without secrets.
-    pub(super) fn shown(&self) -> &str {
-        &self.shown
     }
 
     /// Limits the time of several requests together to that of `times` single ones.

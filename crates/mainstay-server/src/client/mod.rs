@@ -130,7 +130,7 @@ impl RemoteServer {
 
     /// The server's URL without secrets.
     pub fn url(&self) -> &str {
-        self.http.shown()
+        &self.http.shown
     }
 
     /// Reads an entry of the list. Only the name is required: servers differ in the rest.

@@ -26,7 +26,7 @@ pub(super) struct Services<'a> {
     pub(super) authenticator: Authenticator,
     pub(super) mcp: Arc<mcp::Endpoint>,
     /// Makes the endpoint of a dialect, from its name and the URL under which clients reach it.
-    pub(super) dialect: &'a dyn Fn(&'static str, Option<String>) -> Result<Arc<DialectEndpoint>, StartError>,
+    pub(super) dialect: &'a (dyn Fn(&'static str, Option<String>) -> Result<Arc<DialectEndpoint>, StartError> + Sync),
     /// Where clients reach the listener, if that is known.
     pub(super) origin: Option<String>,
     pub(super) api: Arc<api::Api>,

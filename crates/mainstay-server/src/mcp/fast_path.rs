@@ -13,14 +13,15 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use http::{HeaderMap, header};
-use mainstay_core::{Call, CancellationToken, Pace};
+use mainstay_core::{Call, Pace};
 use mainstay_wire::{MAX_ID, to_json};
-use rmcp::model::{CallToolResult, ClientCapabilities, ErrorData, Implementation, ProtocolVersion, RequestId};
-use serde::{Deserialize, Serialize};
+use rmcp::model::{CallToolResult, ClientCapabilities, Implementation, JsonRpcMessage, ProtocolVersion, RequestId};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::encode;
+use super::handler::StdioClient;
 use super::request::Era;
 use super::sessions::Sessions;
 use super::shared::Shared;
@@ -85,21 +86,17 @@ impl Meta<'_> {
 
 /// A plain call, ready to be made.
 pub(crate) struct PlainCall {
-    id: RequestId,
+    pub(crate) id: RequestId,
     era: Era,
     name: String,
     args: Value,
-    call: Call,
+    pub(crate) call: Call,
     connection: Connection,
 }
 
-/// A response of JSON-RPC. The SDK's own message type would first convert the result to its union of all results.
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Response<'a> {
-    Result { jsonrpc: &'static str, id: &'a RequestId, result: CallToolResult },
-    Error { jsonrpc: &'static str, id: &'a RequestId, error: ErrorData },
-}
+/// A response of JSON-RPC. The SDK's type for messages of a server would first convert the result to its union of all
+/// results.
+type Response = JsonRpcMessage<(), CallToolResult, ()>;
 
 impl PlainCall {
     /// The call, if this request to `/mcp` is plain in every respect.
@@ -131,16 +128,10 @@ impl PlainCall {
     }
 
     /// The call, if this line is plain in every respect. `initialized` says whether the client has sent `initialize`.
-    pub(crate) fn over_stdio(
-        shared: &Shared,
-        connection: &Connection,
-        session: &Arc<str>,
-        initialized: bool,
-        line: &[u8],
-    ) -> Option<Self> {
+    pub(crate) fn over_stdio(shared: &Shared, client: &StdioClient, initialized: bool, line: &[u8]) -> Option<Self> {
         let message = Message::parse(line)?;
         let era = message.params.meta.era(initialized)?;
-        Self::new(shared, connection, message, era, Some(session.clone()), None)
+        Self::new(shared, &client.connection, message, era, Some(client.session.clone()), None)
     }
 
     /// The last checks, which are the same on every transport.
@@ -167,15 +158,6 @@ impl PlainCall {
         Some(Self { id, era, name: params.name.into_owned(), args, call, connection: connection.clone() })
     }
 
-    pub(crate) fn id(&self) -> &RequestId {
-        &self.id
-    }
-
-    /// Cancels the call.
-    pub(crate) fn cancel(&self) -> &CancellationToken {
-        &self.call.cancel
-    }
-
     /// Makes the call and writes the response.
     pub(crate) async fn run(self, shared: &Arc<Shared>) -> std::io::Result<Vec<u8>> {
         let Self { id, era, name, args, call, connection } = self;
@@ -194,9 +176,9 @@ impl PlainCall {
                 if era == Era::Session {
                     result.result_type = None;
                 }
-                Response::Result { jsonrpc: "2.0", id: &id, result }
+                Response::response(result, id)
             }
-            Err(error) => Response::Error { jsonrpc: "2.0", id: &id, error },
+            Err(error) => Response::error(error, Some(id)),
         };
         to_json(&response)
     }

@@ -10,10 +10,10 @@ use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult,
     CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, MetaObject,
-    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    Reference, ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams, UpdateTaskParams,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
 use rmcp::task_manager::TaskManager;
@@ -81,7 +81,7 @@ macro_rules! complete_list {
         let mut result = $result;
         result.next_cursor = $next;
         (result.ttl_ms, result.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
-        $handler.stamp(&$context, &mut result.meta);
+        $handler.shared.stamp(Era::of(&$context), &mut result.meta);
         Ok(result)
     }};
 }
@@ -143,11 +143,6 @@ impl Handler {
         let Some(parts) = Self::parts(context) else { return Ok(None) };
         let header = single(&parts.headers, "idempotency-key").map_err(|_| wrong("came twice or is not readable"))?;
         Ok(header.map(str::to_owned))
-    }
-
-    /// See [`Shared::stamp`].
-    fn stamp(&self, context: &Context, meta: &mut Option<MetaObject>) {
-        self.shared.stamp(Era::of(context), meta);
     }
 
     /// The tasks of the request's principal.
@@ -215,7 +210,7 @@ impl ServerHandler for Handler {
         // The same for every caller, so that a shared cache may keep it. Lists are not: they depend on scopes.
         result.ttl_ms = LIST_TTL_MS;
         result.cache_scope = CacheScope::Public;
-        self.stamp(&context, &mut result.meta);
+        self.shared.stamp(Era::of(&context), &mut result.meta);
         Ok(result)
     }
 
@@ -276,7 +271,7 @@ impl ServerHandler for Handler {
         let mut result = ReadResourceResult::new(contents.into_iter().map(encode::contents).collect());
         // A resource can change at any time, and one caller's must not be served to another.
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
-        self.stamp(&context, &mut result.meta);
+        self.shared.stamp(Era::of(&context), &mut result.meta);
         Ok(ReadResourceResponse::Complete(result))
     }
 
@@ -308,7 +303,7 @@ impl ServerHandler for Handler {
             CallResult::InputRequired(questions) => return Ok(GetPromptResponse::InputRequired(questions)),
             CallResult::Error(error, _) => return Err(encode::protocol_error(error)),
         };
-        self.stamp(&context, &mut result.meta);
+        self.shared.stamp(Era::of(&context), &mut result.meta);
         Ok(GetPromptResponse::Complete(result))
     }
 
@@ -341,7 +336,7 @@ impl ServerHandler for Handler {
         completion.total = u32::try_from(total).ok();
         completion.has_more = Some(total > CompletionInfo::MAX_VALUES);
         let mut result = CompleteResult::new(completion);
-        self.stamp(&context, &mut result.meta);
+        self.shared.stamp(Era::of(&context), &mut result.meta);
         Ok(result)
     }
 
@@ -409,8 +404,8 @@ impl ServerHandler for Handler {
     /// The two get different errors: a client with a mistake in its params must not conclude that the method is missing.
     async fn on_custom_request(&self, request: CustomRequest, context: Context) -> Result<CustomResult> {
         let method = request.method.as_str();
-        let removed = Era::of(&context) == Era::Stateless && REMOVED.contains(&method);
-        if METHODS.contains(&method) && !removed {
+        let has_session_methods = Era::of(&context) == Era::Session;
+        if METHODS.contains(&method) || (has_session_methods && SESSION_METHODS.contains(&method)) {
             return Err(invalid(format!("The params of {} are malformed.", request.method)));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("There is no method {:?}.", request.method), None))
@@ -423,23 +418,19 @@ fn invalid(message: impl Into<std::borrow::Cow<'static, str>>) -> ErrorData {
 }
 
 /// Methods that 2026-07-28 no longer has.
-const REMOVED: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const SESSION_METHODS: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
-/// Every method of the protocol, in any version.
+/// Every other method of the protocol, in any version.
 /// A method that is missing here would be reported as unknown when its params are malformed.
-const METHODS: [&str; 18] = [
-    "initialize",
+const METHODS: [&str; 13] = [
     "server/discover",
-    "ping",
     "completion/complete",
-    "logging/setLevel",
     "prompts/get",
     "prompts/list",
     "resources/list",
     "resources/templates/list",
     "resources/read",
-    "resources/subscribe",
-    "resources/unsubscribe",
     "subscriptions/listen",
     "tools/call",
     "tools/list",

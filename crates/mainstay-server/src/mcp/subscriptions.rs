@@ -6,8 +6,11 @@ use std::sync::Arc;
 
 use mainstay_core::{CancellationToken, Event};
 use parking_lot::Mutex;
-use rmcp::model::ResourceUpdatedNotificationParam;
-use rmcp::service::{Peer, RoleServer, SubscriptionContext};
+use rmcp::model::{
+    PromptListChangedNotification, ResourceListChangedNotification, ResourceUpdatedNotification,
+    ResourceUpdatedNotificationParam, ServerNotification, ToolListChangedNotification,
+};
+use rmcp::service::{Peer, RoleServer, SubscriptionContext, SubscriptionSendError};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 /// The most resources one session can subscribe to.
@@ -44,20 +47,16 @@ pub(super) fn notify_session(
 ) {
     // A task of its own: nothing else of a session runs while its client waits for changes.
     tokio::spawn(async move {
-        while let Some(events) = next(&mut changes, &end).await {
-            for event in events {
+        while let Some(notifications) = next(&mut changes, &end).await {
+            for notification in notifications {
                 // Sessions receive all list changes and the resources they subscribed to.
-                let sent = match event {
-                    Event::ToolsChanged => peer.notify_tool_list_changed().await,
-                    Event::PromptsChanged => peer.notify_prompt_list_changed().await,
-                    Event::ResourcesChanged => peer.notify_resource_list_changed().await,
-                    Event::ResourceUpdated { uri, .. } if subscribed.0.lock().contains(&*uri) => {
-                        peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri.to_string())).await
-                    }
-                    Event::ResourceUpdated { .. } | Event::Called { .. } => Ok(()),
-                };
+                if let ServerNotification::ResourceUpdatedNotification(updated) = &notification
+                    && !subscribed.0.lock().contains(&updated.params.uri)
+                {
+                    continue;
+                }
                 // The peer is gone: its session was closed or unloaded, and nobody would receive the next one either.
-                if sent.is_err() {
+                if peer.send_notification(notification).await.is_err() {
                     return;
                 }
             }
@@ -65,51 +64,41 @@ pub(super) fn notify_session(
     });
 }
 
-/// Serves one `subscriptions/listen` until the client closes it or `ended`; sends only what the client asked for.
+/// Serves one `subscriptions/listen` until the client closes it or `ended`. Unlike a session, such a stream receives
+/// nothing that it did not ask for: the SDK's sink accepts nothing else.
 pub(super) async fn listen(mut changes: Receiver<Event>, context: &SubscriptionContext, ended: &CancellationToken) {
     loop {
-        let events = tokio::select! {
-            events = next(&mut changes, ended) => events,
+        let notifications = tokio::select! {
+            notifications = next(&mut changes, ended) => notifications,
             () = context.cancelled() => return,
         };
-        let Some(events) = events else { return };
-        for event in events {
-            if !notify_subscriber(context, event).await {
+        let Some(notifications) = notifications else { return };
+        for notification in notifications {
+            let sent = context.sink().send(notification).await;
+            // Any other error means that the client has gone.
+            if sent.is_err_and(|error| !matches!(error, SubscriptionSendError::NotificationNotAccepted(_))) {
                 return;
             }
         }
     }
 }
 
-/// False if the client has gone.
-async fn notify_subscriber(context: &SubscriptionContext, event: Event) -> bool {
-    // Unlike a session, such a stream receives nothing that it did not ask for.
-    let (sink, accepted) = (context.sink(), context.accepted());
-    let wanted = |flag: Option<bool>| flag.unwrap_or(false);
-    let sent = match event {
-        Event::ToolsChanged if wanted(accepted.tools_list_changed) => sink.notify_tool_list_changed().await,
-        Event::PromptsChanged if wanted(accepted.prompts_list_changed) => sink.notify_prompt_list_changed().await,
-        Event::ResourcesChanged if wanted(accepted.resources_list_changed) => sink.notify_resource_list_changed().await,
-        // The list of URIs is short: the client sent it in one request.
-        Event::ResourceUpdated { uri, .. }
-            if accepted.resource_subscriptions.as_ref().is_some_and(|uris| uris.iter().any(|u| **u == *uri)) =>
-        {
-            sink.notify_resource_updated(uri.to_string()).await
-        }
-        Event::ToolsChanged
-        | Event::PromptsChanged
-        | Event::ResourcesChanged
-        | Event::ResourceUpdated { .. }
-        | Event::Called { .. } => Ok(()),
-    };
-    sent.is_ok()
-}
-
-/// The next events. A receiver that was too slow does not know what it missed, so it is told that every list changed.
-async fn next(changes: &mut Receiver<Event>, end: &CancellationToken) -> Option<Vec<Event>> {
+/// The notifications about the next event. A receiver that was too slow does not know what it missed, so it is told that
+/// every list changed.
+async fn next(changes: &mut Receiver<Event>, end: &CancellationToken) -> Option<Vec<ServerNotification>> {
+    let tools = || ServerNotification::ToolListChangedNotification(ToolListChangedNotification::default());
+    let prompts = || ServerNotification::PromptListChangedNotification(PromptListChangedNotification::default());
+    let resources = || ServerNotification::ResourceListChangedNotification(ResourceListChangedNotification::default());
     match end.run_until_cancelled(changes.recv()).await? {
-        Ok(event) => Some(vec![event]),
-        Err(RecvError::Lagged(_)) => Some(vec![Event::ToolsChanged, Event::PromptsChanged, Event::ResourcesChanged]),
+        Ok(Event::ToolsChanged) => Some(vec![tools()]),
+        Ok(Event::PromptsChanged) => Some(vec![prompts()]),
+        Ok(Event::ResourcesChanged) => Some(vec![resources()]),
+        Ok(Event::ResourceUpdated { uri, .. }) => {
+            let updated = ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri.to_string()));
+            Some(vec![ServerNotification::ResourceUpdatedNotification(updated)])
+        }
+        Ok(Event::Called { .. }) => Some(Vec::new()),
+        Err(RecvError::Lagged(_)) => Some(vec![tools(), prompts(), resources()]),
         Err(RecvError::Closed) => None,
     }
 }

@@ -49,7 +49,7 @@ pub async fn serve_dialect(
     let client = Arc::new(Client {
         connection: Connection::local(engine),
         session: new_id().into(),
-        lines: output.lines().clone(),
+        lines: output.lines.clone(),
         cut_off: CancellationToken::new(),
     });
     // Whoever started this process has its rights anyway, so there is no token to ask for.

@@ -95,7 +95,8 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
 /// Standard output, written by a thread of its own so that no call waits for a slow reader.
 #[derive(Clone)]
 pub(super) struct Output {
-    lines: mpsc::Sender<Vec<u8>>,
+    /// The queue of lines to write.
+    pub(super) lines: mpsc::Sender<Vec<u8>>,
     pipe: Arc<Pipe>,
     /// How many lines the writing thread has received: grows as long as the client reads.
     received: Arc<AtomicU64>,
@@ -114,11 +115,6 @@ impl Output {
             done.send_replace(true);
         });
         Ok(Self { lines, pipe, received, written })
-    }
-
-    /// The queue of lines to write.
-    pub(super) fn lines(&self) -> &mpsc::Sender<Vec<u8>> {
-        &self.lines
     }
 
     /// Writes a line from a thread that may block: directly if nothing waits to be written, else through the queue. False

@@ -147,12 +147,13 @@ fn read(
     output: &Output,
     pending: &Arc<PendingRequests>,
 ) {
+    let FastPath { shared, client, .. } = fast_path;
     // Whether a request without a version may be a plain call of the older protocol.
     let mut initialized = false;
     each_line(std::io::stdin().lock(), limit, |line| {
         let line = line.whole();
         if let Ok(line) = &line
-            && let Some(call) = fast_path.recognise(initialized, line)
+            && let Some(call) = PlainCall::over_stdio(shared, client, initialized, line)
         {
             return fast_path.run(call, output, pending);
         }
@@ -183,23 +184,18 @@ struct FastPath {
 }
 
 impl FastPath {
-    /// The call, if the line is a plain one.
-    fn recognise(&self, initialized: bool, line: &[u8]) -> Option<PlainCall> {
-        PlainCall::over_stdio(&self.shared, &self.client.connection, &self.client.session, initialized, line)
-    }
-
     /// Polls the call once: most plain calls finish then, and their reply is written from this thread. A call that has to
     /// wait goes on in the runtime, so that it does not hold up the next line. False if nobody reads the output any more.
     fn run(&self, call: PlainCall, output: &Output, pending: &Arc<PendingRequests>) -> bool {
         // The call may start timers and tasks, which need a runtime that this thread does not belong to.
         let _runtime = self.runtime.enter();
-        let (shared, id, cancel) = (self.shared.clone(), call.id().clone(), call.cancel().clone());
+        let (shared, id, cancel) = (self.shared.clone(), call.id.clone(), call.call.cancel.clone());
         let mut running = Box::pin(async move { call.run(&shared).await });
         // The waker does nothing: if the call has to wait, the runtime polls it again with its own.
         match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(reply) => reply.is_ok_and(|reply| output.write_line(reply)),
             Poll::Pending => {
-                let (lines, pending) = (output.lines().clone(), pending.clone());
+                let (lines, pending) = (output.lines.clone(), pending.clone());
                 pending.add(id.clone(), cancel);
                 self.runtime.spawn(async move {
                     let reply = running.await;
@@ -236,7 +232,7 @@ impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        let (lines, pending) = (self.output.lines().clone(), self.pending.clone());
+        let (lines, pending) = (self.output.lines.clone(), self.pending.clone());
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
