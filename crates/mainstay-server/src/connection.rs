@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use mainstay_core::{Caller, CancellationToken, Error, Scope};
+use mainstay_core::{Caller, CancellationToken, Error, Result, Scope};
 use mainstay_engine::{Engine, Lane};
 use tokio_util::task::TaskTracker;
 
@@ -23,6 +23,11 @@ pub(crate) struct Connection {
 impl Connection {
     pub(crate) fn new(caller: Arc<Caller>, lane: Lane) -> Self {
         Self { caller, lane, missing_scope: MissingScope::default() }
+    }
+
+    /// Fails if the caller does not have the scope to read.
+    pub(crate) fn admit_reader(&self, engine: &Engine) -> Result<()> {
+        engine.admit_reader(&self.caller).inspect_err(|error| self.missing_scope.note(error))
     }
 
     /// The connection to the program that started this one: it has the rights of the local user.

@@ -16,8 +16,6 @@ use mainstay_wire::{DIALECTS, DialectEntry};
 
 pub use config::Config;
 
-use program_name::ProgramName;
-
 /// What a program adds to the built-in families and dialects; the test server uses it.
 #[derive(Clone, Copy)]
 pub struct Extensions {
@@ -43,8 +41,8 @@ impl Extensions {
 /// Runs the command line and returns the exit code. Errors are printed to standard error.
 pub fn main(args: impl Iterator<Item = OsString>, more: Extensions) -> ExitCode {
     let args: Vec<OsString> = args.collect();
-    let name = ProgramName::of(args.first().map(OsString::as_os_str));
-    let cli = match name.parse(&args, more.dialects) {
+    let name = program_name::of(args.first().map(OsString::as_os_str));
+    let cli = match program_name::parse(name, &args, more.dialects) {
         Ok(cli) => cli,
         Err((error, code)) => {
             // clap prints help to standard output and errors to standard error.
@@ -55,7 +53,7 @@ pub fn main(args: impl Iterator<Item = OsString>, more: Extensions) -> ExitCode 
     match commands::run(cli, more) {
         Ok(code) => code,
         Err(error) => {
-            let _ = writeln!(std::io::stderr(), "{}: {error:#}", name.name);
+            let _ = writeln!(std::io::stderr(), "{name}: {error:#}");
             ExitCode::FAILURE
         }
     }

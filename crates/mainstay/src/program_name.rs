@@ -10,27 +10,11 @@ use mainstay_wire::DialectEntry;
 use crate::cli::{Cli, Command, Context, EXIT_CODES, Flags, dialect_names};
 use crate::commands::context::USAGE_ERROR;
 
-/// A name, and the command line it has.
-pub(crate) struct ProgramName {
-    /// Also the prefix of its error messages.
-    pub(crate) name: &'static str,
-    /// Parses the whole command line, its first word included. The dialects are those besides the built-in ones.
-    parse: fn(&[OsString], &[DialectEntry]) -> Result<Cli, clap::Error>,
-    /// The exit code for a command line that cannot be parsed.
-    usage_error: fn(&[OsString]) -> u8,
-}
+const MAINSTAY: &str = "mainstay";
 
-static MAINSTAY: ProgramName = ProgramName {
-    name: "mainstay",
-    parse: mainstay,
-    usage_error: |args| if is_context_command(args) { USAGE_ERROR } else { 2 },
-};
-
-/// The other names, whose exit codes contract 002 defines.
-static OTHERS: [ProgramName; 2] = [
-    ProgramName { name: "mcp-context-server", parse: context_server, usage_error: |_| USAGE_ERROR },
-    ProgramName { name: "context", parse: |args, _| context("context", args), usage_error: |_| USAGE_ERROR },
-];
+/// The other names, whose command lines and exit codes contract 002 defines.
+const CONTEXT_SERVER: &str = "mcp-context-server";
+const CONTEXT: &str = "context";
 
 /// Serves documents from context caches, packed into a budget of tokens, over standard input and output
 ///
@@ -56,20 +40,25 @@ struct ContextCommands {
 /// Options without a meaning for the context server.
 const UNUSED: [&str; 3] = ["workspace", "listen", "tools"];
 
-impl ProgramName {
-    /// `program` is the first word of the command line, with or without a directory.
-    pub(crate) fn of(program: Option<&OsStr>) -> &'static Self {
-        let program = program.and_then(|program| Path::new(program).file_name());
-        OTHERS.iter().find(|other| program == Some(OsStr::new(other.name))).unwrap_or(&MAINSTAY)
-    }
+/// The name in the first word of the command line, which may have a directory before it.
+pub(crate) fn of(program: Option<&OsStr>) -> &'static str {
+    let program = program.and_then(|program| Path::new(program).file_name());
+    [CONTEXT_SERVER, CONTEXT].into_iter().find(|other| program == Some(OsStr::new(other))).unwrap_or(MAINSTAY)
+}
 
-    /// Parses the command line. An error comes with the exit code, which is 0 for `--help` and `--version`.
-    pub(crate) fn parse(&self, args: &[OsString], dialects: &[DialectEntry]) -> Result<Cli, (clap::Error, u8)> {
-        (self.parse)(args, dialects).map_err(|error| {
-            let code = if error.use_stderr() { (self.usage_error)(args) } else { 0 };
-            (error, code)
-        })
-    }
+/// Parses the whole command line, its first word included; `dialects` are those besides the built-in ones. An error
+/// comes with the exit code, which is 0 for `--help` and `--version`.
+pub(crate) fn parse(name: &str, args: &[OsString], dialects: &[DialectEntry]) -> Result<Cli, (clap::Error, u8)> {
+    let parsed = match name {
+        CONTEXT_SERVER => context_server(args),
+        CONTEXT => context(CONTEXT, args),
+        _ => mainstay(args, dialects),
+    };
+    parsed.map_err(|error| {
+        let usage_error = if name == MAINSTAY && !is_context_command(args) { 2 } else { USAGE_ERROR };
+        let code = if error.use_stderr() { usage_error } else { 0 };
+        (error, code)
+    })
 }
 
 /// The subcommand `context` uses no server, so it ignores the options and variables of one.
@@ -92,7 +81,7 @@ fn context(shown: &'static str, args: &[OsString]) -> Result<Cli, clap::Error> {
     Ok(Cli { command, flags: Flags::default() })
 }
 
-fn context_server(args: &[OsString], _dialects: &[DialectEntry]) -> Result<Cli, clap::Error> {
+fn context_server(args: &[OsString]) -> Result<Cli, clap::Error> {
     let command = ContextServer::command().mut_args(|arg| match arg.get_id().as_str() {
         "cache_root" => ignore_empty_variable(arg).help("Directory that contains the caches (required)"),
         // An invalid variable that is meant for another server must not keep this one from starting.
@@ -124,9 +113,9 @@ mod tests {
     use super::*;
 
     fn parse(line: &[&str]) -> Result<Cli, u8> {
-        let name = ProgramName::of(line.first().map(OsStr::new));
+        let name = of(line.first().map(OsStr::new));
         let line: Vec<OsString> = line.iter().map(OsString::from).collect();
-        name.parse(&line, &[]).map_err(|(_, code)| code)
+        super::parse(name, &line, &[]).map_err(|(_, code)| code)
     }
 
     #[test]
@@ -140,9 +129,9 @@ mod tests {
             ("contexts", "mainstay"),
             ("", "mainstay"),
         ] {
-            assert_eq!(ProgramName::of(Some(OsStr::new(program))).name, name, "{program}");
+            assert_eq!(of(Some(OsStr::new(program))), name, "{program}");
         }
-        assert_eq!(ProgramName::of(None).name, "mainstay");
+        assert_eq!(of(None), "mainstay");
     }
 
     #[test]

@@ -71,23 +71,20 @@ impl RemoteServer {
                 let version = version.ok_or_else(|| http.violation("its handshake names no protocol version"))?;
                 http.version = Version::Agreed(version.to_owned());
                 http.notify("notifications/initialized").await?;
-                Ok(Self { http })
             }
             // A server of the stateless protocol alone does not know `initialize`, and neither does `mira`.
             Err(error) if error.is_unsupported_method() => {
                 http.version = Version::Stateless(STATELESS_VERSION);
                 match http.request("server/discover", &json!({})).await {
-                    Ok(_) => Ok(Self { http }),
+                    Ok(_) => {}
                     // No answer says nothing about the protocol; an answer of any other kind does.
-                    Err(error @ (RemoteError::TimedOut { .. } | RemoteError::Unreachable { .. })) => Err(error),
-                    Err(_) => {
-                        http.version = Version::None;
-                        Ok(Self { http })
-                    }
+                    Err(error @ (RemoteError::TimedOut { .. } | RemoteError::Unreachable { .. })) => return Err(error),
+                    Err(_) => http.version = Version::None,
                 }
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error),
         }
+        Ok(Self { http })
     }
 
     /// All tools the server lists, from all pages.

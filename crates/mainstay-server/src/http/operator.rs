@@ -55,8 +55,7 @@ pub(crate) async fn health(State(engine): State<Engine>) -> Response {
 
 /// `GET /metrics`. Needs the scope `read`: the metrics show which tools are called.
 pub(crate) async fn metrics(State(engine): State<Engine>, Extension(connection): Extension<Connection>) -> Response {
-    if let Err(error) = engine.admit_reader(&connection.caller) {
-        connection.missing_scope.note(&error);
+    if let Err(error) = connection.admit_reader(&engine) {
         return (StatusCode::FORBIDDEN, Json(json!({"error": error.public}))).into_response();
     }
     match engine.render_metrics() {

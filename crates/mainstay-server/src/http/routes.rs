@@ -1,7 +1,6 @@
 //! The route table. A route is one entry of it: router, token check, OpenAPI document and the tests that send requests
 //! to every route follow from the table.
 
-use std::future::ready;
 use std::sync::Arc;
 
 use axum::Router;
@@ -190,12 +189,12 @@ fn agents_routes() -> Vec<Route> {
     let security = Operation::get("agents", "Get the security settings");
     vec![
         view("/api/mcp/status", "Status", status, |api, context, _| Box::pin(api.status(context))),
-        view("/api/mcp/resources", "Resources", resources, |api, _, _| Box::pin(ready(Ok(api.resources())))),
-        view("/api/mcp/prompts", "Prompts", prompts, |api, _, _| Box::pin(ready(api.prompts()))),
+        view("/api/mcp/resources", "Resources", resources, |api, _, _| Box::pin(async move { Ok(api.resources()) })),
+        view("/api/mcp/prompts", "Prompts", prompts, |api, _, _| Box::pin(async move { api.prompts() })),
         view("/api/mcp/capabilities", "Capabilities", capabilities, |api, context, _| {
             Box::pin(api.capabilities(context))
         }),
-        view("/api/mcp/security", "Security", security, |api, _, _| Box::pin(ready(Ok(api.security())))),
+        view("/api/mcp/security", "Security", security, |api, _, _| Box::pin(async move { Ok(api.security()) })),
         view("/api/mcp/audit", "Audit", audit, |api, context, uri| Box::pin(api.audit(context, uri))),
         Route::public(
             "/api/mcp/health",

@@ -118,10 +118,7 @@ impl Handler {
     /// The connection, if its caller has the scope to read.
     fn reader(&self, context: &Context) -> Result<Connection> {
         let connection = self.connection(context)?;
-        self.shared.engine.admit_reader(&connection.caller).map_err(|error| {
-            connection.missing_scope.note(&error);
-            encode::protocol_error(error)
-        })?;
+        connection.admit_reader(&self.shared.engine).map_err(encode::protocol_error)?;
         Ok(connection)
     }
 

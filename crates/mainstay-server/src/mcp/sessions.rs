@@ -211,7 +211,7 @@ impl SessionManager for Sessions {
         self.check_owner(id)?;
         // Only here is it proven that the sender owns the session; the handler trusts this mark and no header.
         message.insert_extension(InSession(id.clone()));
-        Ok(self.abandoned.watch(id.clone(), self.local.create_stream(id, message).await?))
+        Ok(self.abandoned.watch(id.clone(), Box::pin(self.local.create_stream(id, message).await?)))
     }
 
     async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<()> {

@@ -85,16 +85,9 @@ fn stream_of(id: &str) -> Option<&str> {
 
 impl AbandonedStreams {
     /// Passes a stream on to its reader and logs its events, so that it can be resumed if the reader goes away.
-    pub(super) fn watch<S>(
-        &self,
-        session: SessionId,
-        stream: S,
-    ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static
-    where
-        S: Stream<Item = ServerSseMessage> + Send + Sync + 'static,
-    {
+    pub(super) fn watch(&self, session: SessionId, stream: Events) -> WatchedStream {
         let log = watch::Sender::new(EventLog::default());
-        WatchedStream { inner: Some(Box::pin(stream)), log, session, abandoned: self.clone() }
+        WatchedStream { inner: Some(stream), log, session, abandoned: self.clone() }
     }
 
     /// The rest of an abandoned stream of this session, from the event after `last` on.
@@ -165,7 +158,7 @@ impl Drop for MemoryShare {
 }
 
 /// A stream that is being read. If it is dropped before its end, its reader went away.
-struct WatchedStream {
+pub(super) struct WatchedStream {
     /// `None` once the stream has ended.
     inner: Option<Events>,
     log: watch::Sender<EventLog>,

@@ -106,13 +106,18 @@ impl Contract {
 
     /// One tool as the contract's closed schema has it.
     pub(super) fn entry(&self, tool: &ToolInfo, state: ToolState<'_>) -> Value {
-        let (input, output) = self.schemas(tool);
+        let name = tool_name(tool);
+        // The contract's schemas where it has some, else the tool's own.
+        let (input, output) = match self.closed.get(name.as_str()) {
+            Some(closed) => (&closed.params, Some(&closed.result)),
+            None => (&tool.input_schema, tool.output_schema.as_ref()),
+        };
         let (transport, url) = match &state.endpoint.transport {
             Transport::Stdio => ("stdio", None),
             Transport::Http { url } => ("http", url.as_ref()),
         };
         json!({
-            "name": tool_name(tool),
+            "name": name,
             "title": tool.title,
             "description": tool.description,
             "version": tool.version,
@@ -124,14 +129,6 @@ impl Contract {
             "server": {"id": "mainstay", "transport": transport, "endpoint": url},
             "enabled": state.enabled,
         })
-    }
-
-    /// The schemas under which a tool is listed: the contract's where it has some, else the tool's own.
-    fn schemas<'a>(&'a self, info: &'a ToolInfo) -> (&'a Schema, Option<&'a Schema>) {
-        match self.closed.get(tool_name(info).as_str()) {
-            Some(closed) => (&closed.params, Some(&closed.result)),
-            None => (&info.input_schema, info.output_schema.as_ref()),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use mainstay_core::Result;
 
 use super::cookie::browser_id_or_new;
 use super::csrf::FormAction;
-use super::state::{Consents, Visitor};
+use super::{Consents, Visitor};
 
 // Templates with `{{name}}` for values, see `filled`. A template engine would replace 28 lines and need about as many to
 // set up: minijinja adds 26 s of CPU time to a release build and 1 MB to the binary, askama 9 s; neither escapes the

@@ -18,7 +18,7 @@ use mainstay_core::Scope;
 
 use super::csrf::FormAction;
 use super::page;
-use super::state::{Consents, SignedIn, form_field, read_body};
+use super::{Consents, SignedIn, form_field, read_body};
 use crate::connection::Peer;
 use crate::http::auth::{challenge, set_bearer};
 use crate::http::body::{self, Rejection};

@@ -88,8 +88,7 @@ pub(crate) async fn serve(
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    if let Err(error) = endpoint.engine.admit_reader(&connection.caller) {
-        connection.missing_scope.note(&error);
+    if let Err(error) = connection.admit_reader(&endpoint.engine) {
         return (StatusCode::FORBIDDEN, format!("{}\n", error.public)).into_response();
     }
     let permit = match endpoint.limit.acquire(&connection.caller.principal) {

@@ -1,16 +1,16 @@
 //! `GET /api/mcp/…`: the REST API of the dialect `agents` (contract 001).
 
-mod audit;
-
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::{StatusCode, Uri};
 use mainstay_auth::oauth::ACCESS_LIFETIME;
-use mainstay_core::{BoxFuture, CancellationToken, Result, Scope};
+use mainstay_core::{BoxFuture, CancellationToken, Error, Registry, Result, Scope};
+use mainstay_engine::{AuditRow, Phase};
 use mainstay_wire::agents;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::dialect::json_response;
@@ -20,6 +20,17 @@ use crate::dialect::{Dispatcher, RequestContext};
 
 /// How many agents, and how many of the newest activities, are shown. The counts are of all.
 const LIMIT: u32 = 50;
+
+/// How many rows of the audit are returned by default, and at most.
+const DEFAULT_AUDIT_ROWS: u32 = 100;
+const MAX_AUDIT_ROWS: u32 = 1000;
+
+/// The query of the URL, for the rows of the audit.
+#[derive(Deserialize)]
+struct AuditQuery {
+    session_id: Option<String>,
+    limit: Option<String>,
+}
 
 /// One page of the API: a method of [`Api`], in the entry of its route.
 pub(super) type View = for<'a> fn(&'a Api, &'a RequestContext, &'a Uri) -> BoxFuture<'a, Result<Value>>;
@@ -135,6 +146,18 @@ impl Api {
         Ok(json!({"prompts": self.dispatcher.prompts()?}))
     }
 
+    /// The newest rows of the audit, in the contract's shape.
+    pub(super) async fn audit(&self, context: &RequestContext, uri: &Uri) -> Result<Value> {
+        let Query(AuditQuery { session_id, limit }) =
+            Query::try_from_uri(uri).map_err(|error| Error::field("query", error.body_text()))?;
+        let limit = audit_limit(limit.as_deref())?;
+        let engine = &self.dispatcher.engine;
+        let rows = engine.audit_rows(&context.connection.caller, session_id, limit).await?;
+        let registry = engine.registry();
+        let logs: Vec<Value> = rows.iter().map(|row| entry(row, registry)).collect();
+        Ok(json!({"count": logs.len(), "logs": logs, "limit": limit}))
+    }
+
     /// What can be used in the session of a request: what its client asked for, or everything.
     pub(super) async fn capabilities(&self, context: &RequestContext) -> Result<Value> {
         let session = self.dispatcher.stored_session(context).await?;
@@ -146,4 +169,65 @@ impl Api {
 /// None where the server has no family of that kind.
 fn rows(answer: &Value, name: &str) -> Vec<Value> {
     answer[name].as_array().cloned().unwrap_or_default()
+}
+
+fn audit_limit(asked: Option<&str>) -> Result<u32> {
+    let Some(asked) = asked else { return Ok(DEFAULT_AUDIT_ROWS) };
+    let limit = asked.parse().ok().filter(|limit| (1..=MAX_AUDIT_ROWS).contains(limit));
+    limit.ok_or_else(|| Error::field("limit", format!("limit is {asked:?}; it can be 1 to {MAX_AUDIT_ROWS}.")))
+}
+
+fn entry(row: &AuditRow, registry: &Registry) -> Value {
+    let entry = &row.entry;
+    let (operation, resource) = operation(&entry.target, registry);
+    let result = match (entry.phase, entry.outcome.as_str()) {
+        (Phase::Began, _) => "started",
+        (Phase::Ended, "ok") => "success",
+        (Phase::Ended, other) => other,
+    };
+    json!({
+        "id": row.seq,
+        "timestamp": entry.at_ms.div_euclid(1000),
+        "session_id": entry.session,
+        "operation": operation,
+        "resource": resource,
+        "result": result,
+        "ip_address": entry.ip,
+        "request_id": entry.request_id,
+    })
+}
+
+/// The operation and its resource. The audit names what was called, or the method followed by a name that does not exist.
+fn operation<'a>(target: &'a str, registry: &'a Registry) -> (&'a str, Option<&'a str>) {
+    if let Some(tool) = registry.tool(target) {
+        let info = tool.info();
+        return ("tools/call", Some(info.spelling(agents::NAME).unwrap_or(&info.listed)));
+    }
+    if registry.prompt(target).is_some() {
+        return ("prompts/execute", Some(target));
+    }
+    let (first, rest) = target.split_once(' ').map_or((target, None), |(first, rest)| (first, Some(rest)));
+    if first.contains(':') {
+        return ("resources/read", Some(target));
+    }
+    (if first == "prompts/get" { "prompts/execute" } else { first }, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_told_as_an_operation_and_what_it_was_for() {
+        let registry = Registry::default();
+        for (target, called, resource) in [
+            ("tools/list", "tools/list", None),
+            ("tools/call no_such", "tools/call", Some("no_such")),
+            ("prompts/get no such", "prompts/execute", Some("no such")),
+            ("file://a b", "resources/read", Some("file://a b")),
+            ("api/mcp/audit", "api/mcp/audit", None),
+        ] {
+            assert_eq!(operation(target, &registry), (called, resource), "{target}");
+        }
+    }
 }
