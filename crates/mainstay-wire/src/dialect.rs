@@ -23,17 +23,13 @@ pub type Encoded = std::result::Result<Vec<u8>, ErrorResponse>;
 
 /// Where requests arrive and tools are called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
-    pub transport: Transport,
-    pub auth_required: bool,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
+pub enum Endpoint {
+    /// Whoever started this process has its rights anyway, so there is no token to ask for.
     Stdio,
     Http {
         /// Where clients reach the endpoint, if that is known.
         url: Option<String>,
+        auth_required: bool,
     },
 }
 

@@ -17,7 +17,7 @@ mod request;
 pub mod sse;
 pub mod testing;
 
-pub use dialect::{Dialect, DialectEntry, Encoded, Endpoint, ServerState, ToolQuery, ToolState, Transport};
+pub use dialect::{Dialect, DialectEntry, Encoded, Endpoint, ServerState, ToolQuery, ToolState};
 pub use error::{ErrorResponse, HttpError};
 pub use id::{Id, MAX_ID};
 pub use json::to_json;

@@ -247,9 +247,6 @@ impl PendingResponse<'_> {
 
 /// The innermost reason of an error says most: "connection refused", not "error sending request".
 fn innermost(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
+    let sources = std::iter::successors(error.source(), |source| source.source());
+    sources.last().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use mainstay_core::{CacheFailure, CancellationToken, Error, Quota, new_id};
 use mainstay_engine::Engine;
+use mainstay_wire::Endpoint;
 use mainstay_wire::context::Context as ContextDialect;
-use mainstay_wire::{Endpoint, Transport};
 use serde_json::{Value, json};
 
 use super::{Dispatcher, RequestContext};
@@ -111,9 +111,8 @@ impl Fixture {
         registry.disable(disabled).unwrap();
         let engine = Engine::new(settings, registry, store.clone(), Arc::new(SystemClock)).unwrap();
         let connection = Connection::local(&engine);
-        let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
         let dialect = Arc::new(ContextDialect::new(Duration::from_millis(50)));
-        let dispatcher = Dispatcher::new(engine, dialect, endpoint, "1.2.3");
+        let dispatcher = Dispatcher::new(engine, dialect, Endpoint::Stdio, "1.2.3");
         Self { dispatcher, connection, store, _dir: dir }
     }
 

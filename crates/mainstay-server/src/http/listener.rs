@@ -15,7 +15,7 @@ use hyper_util::service::TowerToHyperService;
 use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::CancellationToken;
 use mainstay_engine::Engine;
-use mainstay_wire::{DialectEntry, Endpoint, Transport, agents, context, mira};
+use mainstay_wire::{DialectEntry, Endpoint, agents, context, mira};
 use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -80,7 +80,7 @@ pub async fn bind(
         let dialect = (entry.build)(context::DEFAULT_TOOL_TIMEOUT);
         let dialect = dialect.map_err(|error| unusable(error.detail.unwrap_or_default()))?;
         let message_bytes = dialect.message_bytes().unwrap_or(settings.message_bytes);
-        let endpoint = Endpoint { transport: Transport::Http { url }, auth_required: settings.auth.is_some() };
+        let endpoint = Endpoint::Http { url, auth_required: settings.auth.is_some() };
         let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
         Ok::<_, StartError>(Arc::new(DialectEndpoint { dispatcher, message_bytes }))
     };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
-use mainstay_wire::{Dialect, Endpoint, Request, Transport};
+use mainstay_wire::{Dialect, Endpoint, Request};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::task::TaskTracker;
@@ -52,9 +52,7 @@ pub async fn serve_dialect(
         lines: output.lines.clone(),
         cut_off: CancellationToken::new(),
     });
-    // Whoever started this process has its rights anyway, so there is no token to ask for.
-    let endpoint = Endpoint { transport: Transport::Stdio, auth_required: false };
-    let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
+    let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, Endpoint::Stdio, about.version));
     let (calls, slots) = (TaskTracker::new(), Arc::new(Semaphore::new(at_once(is_sequential, engine))));
     let drain = Duration::from_secs(engine.settings().drain_seconds);
     let waiting = output.clone();
@@ -128,9 +126,9 @@ fn ahead(is_sequential: bool) -> usize {
 
 /// The request in a line, or the dialect's own error for one that is too long. `None` if nothing is to be answered.
 fn decode(dialect: &dyn Dialect, line: &Line<'_>) -> Option<Request> {
-    match line.whole() {
+    match line {
         Ok(message) => dialect.decode(message),
-        Err(refusal) => Some(Request::malformed(&refusal, dialect.too_long(&refusal))),
+        Err(refusal) => Some(Request::malformed(refusal, dialect.too_long(refusal))),
     }
 }
 

@@ -33,27 +33,14 @@ pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// How often to check whether the client still reads.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// A line that was read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Line<'a> {
-    /// The whole line, or the beginning of one that is too long: the request's id may be in it.
-    pub(super) bytes: &'a [u8],
-    /// The limit, if the line is longer.
-    pub(super) over: Option<usize>,
-}
-
-impl<'a> Line<'a> {
-    /// The whole line, or the error to answer with if it is too long.
-    pub(super) fn whole(&self) -> Result<&'a [u8], Refusal> {
-        self.over.map_or(Ok(self.bytes), |limit| Err(Refusal::too_long(limit)))
-    }
-}
+/// A whole line that was read, or the error to answer with if it is too long.
+pub(super) type Line<'a> = Result<&'a [u8], Refusal>;
 
 /// Calls `take` for each line that is not blank, until the end of the input or until it returns false. Blocks.
 pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl FnMut(Line<'_>) -> bool) {
     let mut buffer = Vec::new();
     while let Ok(Some(line)) = next_line(&mut input, limit, &mut buffer) {
-        let is_blank = line.over.is_none() && line.bytes.iter().all(u8::is_ascii_whitespace);
+        let is_blank = line.as_ref().is_ok_and(|line| line.iter().all(u8::is_ascii_whitespace));
         if !is_blank && !take(line) {
             return;
         }
@@ -70,10 +57,10 @@ fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) 
         return Ok(None);
     }
     if line.last() == Some(&b'\n') || line.len() <= limit {
-        return Ok(Some(Line { bytes: line, over: None }));
+        return Ok(Some(Ok(line.as_slice())));
     }
     skip_line(input)?;
-    Ok(Some(Line { bytes: &line[..limit], over: Some(limit) }))
+    Ok(Some(Err(Refusal::too_long(limit))))
 }
 
 /// Reads to the end of a line and keeps nothing of it, so that a line of any length costs no memory.
@@ -238,21 +225,21 @@ fn capacity(_output: &OwnedFd) -> usize {
 mod tests {
     use super::*;
 
-    /// Every line that is taken, and whether it is whole.
-    fn lines(input: &str, limit: usize) -> Vec<(String, bool)> {
+    /// Every line that is taken; `None` for one that is too long.
+    fn lines(input: &str, limit: usize) -> Vec<Option<String>> {
         let mut lines = Vec::new();
         each_line(input.as_bytes(), limit, |line| {
-            lines.push((String::from_utf8(line.bytes.to_vec()).unwrap(), line.whole().is_ok()));
+            lines.push(line.ok().map(|line| String::from_utf8(line.to_vec()).unwrap()));
             true
         });
         lines
     }
 
     #[test]
-    fn a_line_over_the_limit_is_truncated_and_the_next_line_is_read_whole() {
-        let expected = [("abcd\n", true), ("abcd", false), ("    ", false), ("abcd", false), ("e", true)];
+    fn a_line_over_the_limit_is_skipped_and_the_next_line_is_read_whole() {
+        let expected = [Some("abcd\n"), None, None, None, Some("e")];
         let read = lines("abcd\n\nabcde\n        x\n  \nabcdefghijklmnop\ne", 4);
-        assert_eq!(read, expected.map(|(line, whole)| (line.to_owned(), whole)));
-        assert_eq!(lines("abcde", 4), [("abcd".to_owned(), false)], "without a line end as well");
+        assert_eq!(read, expected.map(|line| line.map(str::to_owned)));
+        assert_eq!(lines("abcde", 4), [None], "without a line end as well");
     }
 }

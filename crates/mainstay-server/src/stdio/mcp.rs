@@ -151,7 +151,6 @@ fn read(
     // Whether a request without a version may be a plain call of the older protocol.
     let mut initialized = false;
     each_line(std::io::stdin().lock(), limit, |line| {
-        let line = line.whole();
         if let Ok(line) = &line
             && let Some(call) = PlainCall::over_stdio(shared, client, initialized, line)
         {

@@ -9,7 +9,7 @@ use mainstay_core::{Error, Result, ToolInfo};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::dialect::{ToolQuery, ToolState, Transport};
+use crate::dialect::{Endpoint, ToolQuery, ToolState};
 
 pub const NAME: &str = "mira";
 
@@ -112,9 +112,9 @@ impl Contract {
             Some(closed) => (&closed.params, Some(&closed.result)),
             None => (&tool.input_schema, tool.output_schema.as_ref()),
         };
-        let (transport, url) = match &state.endpoint.transport {
-            Transport::Stdio => ("stdio", None),
-            Transport::Http { url } => ("http", url.as_ref()),
+        let (transport, url, auth_required) = match state.endpoint {
+            Endpoint::Stdio => ("stdio", None, false),
+            Endpoint::Http { url, auth_required } => ("http", url.as_ref(), *auth_required),
         };
         json!({
             "name": name,
@@ -124,7 +124,7 @@ impl Contract {
             "input_schema": **input,
             "output_schema": output.map(AsRef::as_ref),
             "tags": tool.tags,
-            "auth_required": state.endpoint.auth_required,
+            "auth_required": auth_required,
             "rate_limit": state.quota.map(|quota| json!({"calls": quota.calls, "seconds": quota.seconds})),
             "server": {"id": "mainstay", "transport": transport, "endpoint": url},
             "enabled": state.enabled,
@@ -146,7 +146,6 @@ mod tests {
     use mainstay_core::{Context, Effect, Quota, Reply, Spec, Tool, erase};
 
     use super::*;
-    use crate::dialect::Endpoint;
     use crate::mira::errors::of_error;
 
     fn refused(tool: &str, args: &Value) -> (i32, Value) {
@@ -217,10 +216,9 @@ mod tests {
         let result = include_str!("../../../../contracts/mira/schemas/tools-list.result.json");
         let validator = Validator::new(&serde_json::from_str(result).unwrap()).unwrap();
         let quota = Some(Quota { calls: 3, seconds: 60 });
-        let http = |endpoint: Option<&str>| Transport::Http { url: endpoint.map(str::to_owned) };
-        let places = [(Transport::Stdio, None), (http(Some("http://127.0.0.1:1/rpc")), quota), (http(None), None)];
-        for (transport, quota) in places {
-            let endpoint = Endpoint { transport, auth_required: true };
+        let http = |url: Option<&str>| Endpoint::Http { url: url.map(str::to_owned), auth_required: true };
+        let places = [(Endpoint::Stdio, None), (http(Some("http://127.0.0.1:1/rpc")), quota), (http(None), None)];
+        for (endpoint, quota) in places {
             let entry = contract.entry(tool.info(), ToolState { enabled: false, quota, endpoint: &endpoint });
             validator.check(&json!({"tools": [entry], "next_cursor": null})).unwrap();
             let params = include_str!("../../../../contracts/mira/schemas/files-read.params.json");

@@ -12,8 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::csrf::FormAction;
-use super::page;
-use super::{Consents, Visitor, form_field, read_body};
+use super::{Consents, Visitor, form_field, page, read_body};
 use crate::http::body::{self, Rejection};
 
 const FOREIGN_FORM: &str =

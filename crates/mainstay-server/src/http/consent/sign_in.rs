@@ -17,8 +17,7 @@ use mainstay_auth::{AuthError, ip_prefix};
 use mainstay_core::Scope;
 
 use super::csrf::FormAction;
-use super::page;
-use super::{Consents, SignedIn, form_field, read_body};
+use super::{Consents, SignedIn, form_field, page, read_body};
 use crate::connection::Peer;
 use crate::http::auth::{challenge, set_bearer};
 use crate::http::body::{self, Rejection};
