@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_auth::consent::ConsentRequest;
-use mainstay_core::{Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
+use mainstay_core::{BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
 use serde_json::{Map, Value};
 
 use crate::policy;
@@ -18,26 +18,39 @@ use crate::{Engine, Lane};
 
 impl Engine {
     /// Calls a tool by any of its names. `args` is an object, or null for none.
-    pub async fn call_tool(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<Reply> {
+    ///
+    /// Boxed, as are the next two: otherwise the pipeline is compiled again in every crate that awaits it.
+    pub fn call_tool<'a>(
+        &'a self,
+        name: &'a str,
+        args: Value,
+        call: Call,
+        lane: &'a Lane,
+    ) -> BoxFuture<'a, Result<Reply>> {
         let args = if args.is_null() { Value::Object(Map::new()) } else { args };
-        self.execute::<ToolTarget>(name, args, call, lane).await
+        Box::pin(self.execute::<ToolTarget>(name, args, call, lane))
     }
 
     /// Reads a resource.
-    pub async fn read_resource(&self, uri: &str, call: Call, lane: &Lane) -> Result<Vec<Contents>> {
-        self.execute::<ResourceTarget>(uri, Value::String(uri.to_owned()), call, lane).await
+    pub fn read_resource<'a>(
+        &'a self,
+        uri: &'a str,
+        call: Call,
+        lane: &'a Lane,
+    ) -> BoxFuture<'a, Result<Vec<Contents>>> {
+        Box::pin(self.execute::<ResourceTarget>(uri, Value::String(uri.to_owned()), call, lane))
     }
 
     /// Renders a prompt.
-    pub async fn get_prompt(
-        &self,
-        name: &str,
+    pub fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
         args: BTreeMap<String, String>,
         call: Call,
-        lane: &Lane,
-    ) -> Result<PromptReply> {
+        lane: &'a Lane,
+    ) -> BoxFuture<'a, Result<PromptReply>> {
         let args = args.into_iter().map(|(name, value)| (name, Value::String(value))).collect();
-        self.execute::<PromptTarget>(name, args, call, lane).await
+        Box::pin(self.execute::<PromptTarget>(name, args, call, lane))
     }
 
     /// Whether the caller's scopes allow this call of a tool. A tool that does not exist is rejected for that instead.

@@ -13,7 +13,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use mainstay_auth::{AuthSettings, Authenticator};
-use mainstay_core::CancellationToken;
+use mainstay_core::{BoxFuture, CancellationToken};
 use mainstay_engine::Engine;
 use mainstay_wire::{DialectEntry, Endpoint, agents, context, mira};
 use tokio::io::AsyncWrite;
@@ -167,8 +167,12 @@ impl Bound {
         self.mira.as_ref().map(|listener| listener.address)
     }
 
-    /// Serves until `stop`, then waits for the requests under way.
-    pub async fn serve(self, stop: CancellationToken) {
+    /// Serves until `stop`, then waits for the requests under way. Boxed, so that it is compiled in this crate alone.
+    pub fn serve(self, stop: CancellationToken) -> BoxFuture<'static, ()> {
+        Box::pin(self.accept_until(stop))
+    }
+
+    async fn accept_until(self, stop: CancellationToken) {
         let listeners = std::iter::once(self.main).chain(self.mira);
         let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &self.open, &stop));
         join_all(accepting).await;

@@ -27,9 +27,7 @@ struct Client {
     cut_off: CancellationToken,
 }
 
-/// Serves the program that started this one, until the end of input or until `stop`. `message_bytes` is the longest
-/// message, unless the dialect's contract has a limit of its own.
-pub async fn serve_dialect(
+pub(super) async fn serve(
     engine: &Engine,
     about: &About,
     dialect: Arc<dyn Dialect>,

@@ -23,8 +23,7 @@ use crate::connection::Connection;
 use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
 use crate::{About, StartError};
 
-/// Serves the program that started this process, until the end of input or until `stop`.
-pub async fn serve(
+pub(super) async fn serve(
     engine: &Engine,
     about: &About,
     message_bytes: usize,

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use mainstay_core::BoxFuture;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{Connection as _, PgConnection, SqlSafeStr, SqliteConnection};
+use sqlx::{Connection as _, PgConnection, SqlSafeStr, SqlStr, SqliteConnection};
 
 use super::value::{FromColumns, Param, Row, bind};
 use super::{connect_options, driver};
@@ -100,17 +101,20 @@ pub(crate) enum Conn<'c> {
     Postgres(&'c mut PgConnection),
 }
 
-/// Awaits the same call on either driver's connection.
+/// The same call on either driver's connection, as a boxed future.
 ///
-/// The drivers' futures are boxed here, because they are several kilobytes large and would make every future that
-/// contains a storage operation as large.
+/// Boxed, because the drivers' futures are several kilobytes large and would make every future that contains a storage
+/// operation as large. Boxed in a function that is neither generic nor `async`, because the code of a driver's future
+/// would otherwise be compiled again in every crate that awaits a storage operation.
 macro_rules! on_driver {
     ($conn:expr, $db:ident => $call:expr, $map:expr) => {
-        match $conn {
-            Conn::Sqlite($db) => Box::pin($call).await.map($map),
-            Conn::Postgres($db) => Box::pin($call).await.map($map),
-        }
-        .map_err(driver)
+        Box::pin(async move {
+            match $conn {
+                Conn::Sqlite($db) => $call.await.map($map),
+                Conn::Postgres($db) => $call.await.map($map),
+            }
+            .map_err(driver)
+        })
     };
 }
 
@@ -124,25 +128,33 @@ impl Conn<'_> {
 
     /// Resolves with the number of rows the statement changed.
     pub(crate) async fn execute(&mut self, sql: impl SqlSafeStr, params: &[Param]) -> Result<u64> {
-        on_driver!(self, db => bind(sql, params)?.execute(&mut **db), |done| done.rows_affected())
+        self.changed_rows(sql.into_sql_str(), params).await
     }
 
     /// The first row of the result, if there is one.
     pub(crate) async fn one<T: FromColumns>(&mut self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Option<T>> {
-        let row = on_driver!(self, db => bind(sql, params)?.fetch_optional(&mut **db), |row| row.map(Row::from))?;
-        row.as_ref().map(Row::read).transpose()
+        self.first_row(sql.into_sql_str(), params).await?.as_ref().map(Row::read).transpose()
     }
 
     /// All rows of the result: a statement that could return many has a LIMIT.
     pub(crate) async fn all<T: FromColumns>(&mut self, sql: impl SqlSafeStr, params: &[Param]) -> Result<Vec<T>> {
-        let rows: Vec<Row> = on_driver!(self, db => bind(sql, params)?.fetch_all(&mut **db), |rows| {
-            rows.into_iter().map(Row::from).collect()
-        })?;
-        rows.iter().map(Row::read).collect()
+        self.all_rows(sql.into_sql_str(), params).await?.iter().map(Row::read).collect()
+    }
+
+    fn changed_rows<'a>(&'a mut self, sql: SqlStr, params: &'a [Param]) -> BoxFuture<'a, Result<u64>> {
+        on_driver!(self, db => bind(sql, params)?.execute(&mut **db), |done| done.rows_affected())
+    }
+
+    fn first_row<'a>(&'a mut self, sql: SqlStr, params: &'a [Param]) -> BoxFuture<'a, Result<Option<Row>>> {
+        on_driver!(self, db => bind(sql, params)?.fetch_optional(&mut **db), |row| row.map(Row::from))
+    }
+
+    fn all_rows<'a>(&'a mut self, sql: SqlStr, params: &'a [Param]) -> BoxFuture<'a, Result<Vec<Row>>> {
+        on_driver!(self, db => bind(sql, params)?.fetch_all(&mut **db), |rows| rows.into_iter().map(Row::from).collect())
     }
 
     /// Several statements without values, in one message; the statements are not kept prepared.
-    pub(crate) async fn script(&mut self, sql: &'static str) -> Result<()> {
+    pub(crate) fn script(&mut self, sql: &'static str) -> BoxFuture<'_, Result<()>> {
         on_driver!(self, db => sqlx::raw_sql(sql).execute(&mut **db), drop)
     }
 

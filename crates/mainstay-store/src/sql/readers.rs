@@ -3,6 +3,7 @@
 //! On SQLite they cannot write even by mistake (`query_only`). They see what has been committed, so a caller reads its
 //! own writes once their futures have resolved.
 
+use mainstay_core::BoxFuture;
 use sqlx::pool::PoolConnection;
 use sqlx::{PgPool, Postgres, SqlSafeStr, Sqlite, SqlitePool, Transaction};
 
@@ -46,24 +47,28 @@ impl Readers {
     }
 
     /// A connection for several statements in a row.
-    pub(crate) async fn acquire(&self) -> Result<PooledConnection> {
-        match self {
-            Self::Sqlite(pool) => Box::pin(pool.acquire()).await.map(PooledConnection::Sqlite),
-            Self::Postgres(pool) => Box::pin(pool.acquire()).await.map(PooledConnection::Postgres),
-        }
-        .map_err(driver)
+    pub(crate) fn acquire(&self) -> BoxFuture<'_, Result<PooledConnection>> {
+        Box::pin(async move {
+            match self {
+                Self::Sqlite(pool) => pool.acquire().await.map(PooledConnection::Sqlite),
+                Self::Postgres(pool) => pool.acquire().await.map(PooledConnection::Postgres),
+            }
+            .map_err(driver)
+        })
     }
 
     /// A connection whose statements all see the database as of one moment, whatever is written meanwhile.
-    pub(crate) async fn snapshot(&self) -> Result<PooledConnection> {
-        match self {
-            Self::Sqlite(pool) => pool.begin().await.map(PooledConnection::SqliteSnapshot),
-            Self::Postgres(pool) => pool
-                .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                .await
-                .map(PooledConnection::PostgresSnapshot),
-        }
-        .map_err(driver)
+    pub(crate) fn snapshot(&self) -> BoxFuture<'_, Result<PooledConnection>> {
+        Box::pin(async move {
+            match self {
+                Self::Sqlite(pool) => pool.begin().await.map(PooledConnection::SqliteSnapshot),
+                Self::Postgres(pool) => pool
+                    .begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                    .await
+                    .map(PooledConnection::PostgresSnapshot),
+            }
+            .map_err(driver)
+        })
     }
 
     pub(crate) async fn close(&self) {
