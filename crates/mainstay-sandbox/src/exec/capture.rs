@@ -73,26 +73,14 @@ fn complete_utf8_suffix(bytes: &[u8]) -> &[u8] {
     &bytes[strays..]
 }
 
-/// Decodes a stream of byte chunks into text chunks, without splitting a character between two of them.
-#[derive(Debug, Default)]
-pub(super) struct Utf8Decoder {
-    held: Vec<u8>,
-}
-
-impl Utf8Decoder {
-    /// The text of a chunk, with what was held back of the one before.
-    pub(super) fn push(&mut self, bytes: &[u8]) -> String {
-        self.held.extend_from_slice(bytes);
-        let whole = complete_utf8_prefix(&self.held).len();
-        let text = String::from_utf8_lossy(&self.held[..whole]).into_owned();
-        self.held.drain(..whole);
-        text
-    }
-
-    /// What was held back when the stream has ended.
-    pub(super) fn finish(self) -> String {
-        String::from_utf8_lossy(&self.held).into_owned()
-    }
+/// Decodes the next bytes of a stream, without splitting a character between two chunks: `held` is what was held back of
+/// the chunk before. No bytes are the end of the stream, where nothing is held back.
+pub(super) fn decode_chunk(held: &mut Vec<u8>, bytes: &[u8]) -> String {
+    held.extend_from_slice(bytes);
+    let whole = if bytes.is_empty() { held.len() } else { complete_utf8_prefix(held).len() };
+    let text = String::from_utf8_lossy(&held[..whole]).into_owned();
+    held.drain(..whole);
+    text
 }
 
 #[cfg(test)]
@@ -145,11 +133,10 @@ mod tests {
 
     #[test]
     fn pieces_wait_for_the_rest_of_a_character() {
-        let mut pieces = Utf8Decoder::default();
-        let euro = "€".as_bytes();
-        assert_eq!(pieces.push(&[b'a', euro[0], euro[1]]), "a");
-        assert_eq!(pieces.push(&[euro[2], b'b']), "€b");
-        assert_eq!(pieces.push(b"\xff\xc3"), "\u{fffd}");
-        assert_eq!(pieces.finish(), "\u{fffd}");
+        let (held, euro) = (&mut Vec::new(), "€".as_bytes());
+        assert_eq!(decode_chunk(held, &[b'a', euro[0], euro[1]]), "a");
+        assert_eq!(decode_chunk(held, &[euro[2], b'b']), "€b");
+        assert_eq!(decode_chunk(held, b"\xff\xc3"), "\u{fffd}");
+        assert_eq!(decode_chunk(held, b""), "\u{fffd}");
     }
 }

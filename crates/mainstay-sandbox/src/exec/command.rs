@@ -28,10 +28,12 @@ pub struct Command {
     pub terminal: Option<TerminalSize>,
 }
 
-/// The size of a terminal, in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+// The size of a terminal, in characters. Not a doc comment: the schemas that have its members would take it as theirs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct TerminalSize {
+    #[schemars(range(min = 1, max = 1000))]
     pub rows: u16,
+    #[schemars(range(min = 1, max = 1000))]
     pub columns: u16,
 }
 

@@ -25,10 +25,11 @@ impl ExitStatus {
 }
 
 /// A signal for all processes of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Signal {
     /// Ask the command to end (SIGTERM).
+    #[default]
     Term,
     /// Interrupt it, as Ctrl-C does (SIGINT).
     Int,

@@ -10,11 +10,9 @@
 
 mod capture;
 mod command;
-mod diagnostics;
 mod environment;
 mod exit_status;
 mod exposure;
-mod forwarder;
 mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
@@ -34,11 +32,9 @@ use unsupported as platform;
 
 pub use capture::{CapturedText, complete_utf8_prefix};
 pub use command::{Command, TerminalSize};
-pub use diagnostics::diagnose;
 pub use exit_status::{ExitStatus, Signal};
-pub use forwarder::OutputListener;
 pub use limits::raise_open_files;
 pub use platform::{Child, Sandbox, StopHandle, Terminal};
-pub use protections::{Finding, Protections};
-pub use run::CommandOutput;
+pub use protections::{Finding, Protections, diagnose};
+pub use run::{CommandOutput, OutputListener};
 pub use settings::{ExecSettings, Network, SandboxMode, SessionSettings, Shell};

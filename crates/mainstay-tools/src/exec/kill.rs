@@ -17,12 +17,8 @@ pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
     /// Signal for all its processes. Only kill cannot be ignored.
-    #[serde(default = "default_signal")]
+    #[serde(default)]
     signal: Signal,
-}
-
-fn default_signal() -> Signal {
-    Signal::Term
 }
 
 impl Tool for Kill {

@@ -14,16 +14,8 @@ pub(crate) struct Resize(pub(crate) Arc<SessionRegistry>);
 pub(crate) struct Args {
     /// Session id from exec_start.
     id: String,
-    #[schemars(range(min = 1, max = 1000))]
-    rows: u16,
-    #[schemars(range(min = 1, max = 1000))]
-    columns: u16,
-}
-
-#[derive(Debug, serde::Serialize, schemars::JsonSchema)]
-pub(crate) struct Output {
-    rows: u16,
-    columns: u16,
+    #[serde(flatten)]
+    size: TerminalSize,
 }
 
 impl Tool for Resize {
@@ -34,12 +26,12 @@ impl Tool for Resize {
         ..spec("resize", Effect::Executes)
     };
     type Args = Args;
-    type Output = Output;
+    type Output = TerminalSize;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: Args, context: &Context) -> Result<TerminalSize> {
         let session = self.0.find(&args.id, &context.caller.principal)?;
         // The kernel sends SIGWINCH to the programs in the terminal.
-        session.resize(TerminalSize { rows: args.rows, columns: args.columns })?;
-        Ok(Output { rows: args.rows, columns: args.columns })
+        session.resize(args.size)?;
+        Ok(args.size)
     }
 }

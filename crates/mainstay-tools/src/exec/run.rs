@@ -94,9 +94,9 @@ impl Tool for Run {
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let command = args.command.command(self.0.settings().shell, &context.caller)?;
         let command = Command { piped: args.stdin.is_some(), ..command };
-        let streaming = Streaming(context);
+        let forward = |stream, text| -> BoxFuture<'_, ()> { Box::pin(context.note(Note::Chunk { stream, text })) };
         // Most callers wait for the result; the others get every chunk as a notification.
-        let listener: Option<&dyn OutputListener> = if args.stream { Some(&streaming) } else { None };
+        let listener: Option<OutputListener<'_>> = if args.stream { Some(&forward) } else { None };
         let limit = Duration::from_millis(args.timeout_ms);
         let (begun, running) = (Instant::now(), self.0.run(&command, args.stdin, limit, listener));
         let report = || {
@@ -116,15 +116,6 @@ impl Tool for Run {
             sandbox: self.0.protections().await?,
         };
         Ok(WithText { text: value.text(), value })
-    }
-}
-
-/// Forwards output to the client while the command runs.
-struct Streaming<'a>(&'a Context);
-
-impl OutputListener for Streaming<'_> {
-    fn on_output(&self, stream: &'static str, text: String) -> BoxFuture<'_, ()> {
-        Box::pin(self.0.note(Note::Chunk { stream, text }))
     }
 }
 

@@ -73,7 +73,5 @@ impl Tool for Start {
 
 /// An id that cannot be guessed: one `new_id` has slightly fewer than 128 random bits.
 fn secret_id() -> String {
-    let mut id = new_id();
-    id.push_str(&new_id()[..8]);
-    id
+    new_id() + &new_id()[..8]
 }

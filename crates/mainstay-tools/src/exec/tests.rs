@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Caller, Context, Kind, Principal, Result, Tool};
-use mainstay_sandbox::exec::{ExecSettings, Sandbox, SessionSettings};
+use mainstay_sandbox::exec::{ExecSettings, Sandbox, SessionSettings, TerminalSize};
 use mainstay_sandbox::{FilesSettings, Workspace};
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ impl SessionTools {
         kill::Kill(self.sessions.clone()).call(args, &self.context).await
     }
 
-    async fn resize(&self, id: &str, rows: u16, columns: u16) -> Result<resize::Output> {
+    async fn resize(&self, id: &str, rows: u16, columns: u16) -> Result<TerminalSize> {
         let args = serde_json::from_value(json!({"id": id, "rows": rows, "columns": columns})).unwrap();
         resize::Resize(self.sessions.clone()).call(args, &self.context).await
     }

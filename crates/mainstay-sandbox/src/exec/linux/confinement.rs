@@ -147,7 +147,7 @@ fn counting(cgroup: Option<&Cgroup>) -> Counting {
 /// The namespaces, or why the machine does not allow them, in words for the operator.
 fn create_namespaces(visibility: &Visibility, stack: &mut [u8]) -> Result<Namespaces, String> {
     let tree = FileTree::new(visibility).ok_or("a path contains a NUL byte")?;
-    if tree.parts_below_tmp() > MAX_BELOW_TMP {
+    if tree.below_tmp.len() > MAX_BELOW_TMP {
         return Err(format!("more than {MAX_BELOW_TMP} directories are beneath /tmp"));
     }
     Namespaces::create(tree, stack).map_err(|failure| failure.to_string())

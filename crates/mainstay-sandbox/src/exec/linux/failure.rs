@@ -88,18 +88,14 @@ impl Message {
     /// Three words of 32 bits: the kind of message and up to two numbers.
     pub(crate) const SIZE: usize = 12;
 
-    pub(crate) fn to_bytes(self) -> [u8; Self::SIZE] {
+    pub(crate) fn to_bytes(self) -> [[u8; 4]; 3] {
         let words = match self {
             Self::Failed(failure) => [1, failure.phase as i32, failure.errno],
             Self::Started => [2, 0, 0],
             Self::Ended { status } => [3, status, 0],
             Self::Terminal => [4, 0, 0],
         };
-        let mut bytes = [0; Self::SIZE];
-        for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
-            place.copy_from_slice(&word.to_ne_bytes());
-        }
-        bytes
+        words.map(i32::to_ne_bytes)
     }
 
     /// `None` if the bytes are no message; the caller treats that as a broken channel.
@@ -129,7 +125,7 @@ mod tests {
         }
         let failure = Failure { phase: Phase::Loopback, errno: libc::EPERM };
         for message in [Message::Failed(failure), Message::Started, Message::Ended { status: 9 }, Message::Terminal] {
-            assert_eq!(Message::from_bytes(&message.to_bytes()), Some(message));
+            assert_eq!(Message::from_bytes(message.to_bytes().as_flattened()), Some(message));
         }
         assert_eq!(Message::from_bytes(&[9; 12]), None);
         assert_eq!(Message::from_bytes(&[1, 0]), None);

@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "the kernel's interface: each call passes pointers that live through it")]
 
-use std::ffi::{CStr, c_int, c_long, c_uint, c_ulong, c_void};
+use std::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use std::os::fd::{AsFd, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
@@ -81,20 +81,6 @@ pub(super) fn write_file(path: &CStr, content: &[u8]) -> Result<()> {
 /// Closes every handle from a number on.
 pub(super) fn close_from(first: c_uint) -> Result<()> {
     call!(libc::SYS_close_range, first, c_uint::MAX, 0).map(drop)
-}
-
-/// Removes every capability that a capability-aware kernel knows from the bounding set; `EINVAL` ends the list.
-pub(super) fn drop_bounding_set() -> Result<()> {
-    let none: c_ulong = 0;
-    for capability in 0..c_ulong::from(u64::BITS) {
-        // SAFETY: this option takes no pointer.
-        let dropped = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, none, none, none) };
-        match checked(dropped) {
-            Err(Errno::INVAL) => break,
-            other => other.map(drop)?,
-        }
-    }
-    Ok(())
 }
 
 /// Resets the handlers of all signals: what the server ignores or catches is not inherited.

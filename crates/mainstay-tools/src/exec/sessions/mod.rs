@@ -1,5 +1,4 @@
 //! Commands that keep running between calls.
 
-pub(crate) mod output_buffer;
 pub(crate) mod registry;
 pub(crate) mod session;

@@ -97,7 +97,7 @@ extern "C" fn build(argument: *mut c_void) -> c_int {
         Ok(()) => Message::Started,
         Err(failure) => Message::Failed(failure),
     };
-    let _ = rustix::net::send(channel, &message.to_bytes(), SendFlags::NOSIGNAL);
+    let _ = rustix::net::send(channel, message.to_bytes().as_flattened(), SendFlags::NOSIGNAL);
     // The namespaces vanish with their last process, so it waits until the server has opened them and ends it.
     let _ = rustix::net::recv(channel, &mut [0], RecvFlags::empty());
     syscalls::exit(0)

@@ -45,7 +45,7 @@ struct Part {
 }
 
 /// Where something is mounted, and the directories above that may have to be made first.
-pub(super) struct MountPoint {
+pub(crate) struct MountPoint {
     pub(super) path: CString,
     parents: Vec<CString>,
     directory: bool,
@@ -57,7 +57,7 @@ pub(crate) struct FileTree {
     links: Vec<(CString, CString)>,
     secrets: Vec<CString>,
     /// Parts beneath `/tmp`. Every command has a `/tmp` of its own, so they are mounted again for each.
-    pub(super) below_tmp: Vec<MountPoint>,
+    pub(crate) below_tmp: Vec<MountPoint>,
 }
 
 impl FileTree {
@@ -88,11 +88,6 @@ impl FileTree {
         })
     }
 
-    /// How many parts are mounted again for each command.
-    pub(crate) fn parts_below_tmp(&self) -> usize {
-        self.below_tmp.len()
-    }
-
     /// Builds the tree and makes it the root. Runs in a process of its own, in new namespaces: no allocation.
     pub(super) fn build(&mut self) -> Result<(), Failure> {
         // Nothing that is mounted here may appear outside, nor the other way round.
@@ -102,7 +97,7 @@ impl FileTree {
         mount_tmpfs(c"/tmp", MountFlags::empty(), c"mode=0755,size=16m").during(Phase::Root)?;
         rustix::process::chdir(c"/tmp").during(Phase::Root)?;
         EMPTY.iter().try_for_each(|path| syscalls::make_dir(path, 0o755)).during(Phase::Root)?;
-        self.parts.iter_mut().try_for_each(Part::attach).during(Phase::Tree)?;
+        self.parts.iter_mut().try_for_each(|part| part.target.attach(part.mount.take())).during(Phase::Tree)?;
         LINKS.iter().try_for_each(|(target, path)| make_link(target, path)).during(Phase::Root)?;
         self.links.iter().try_for_each(|(target, path)| make_link(target, path)).during(Phase::Root)?;
         syscalls::make_file(c".hidden/file", 0).during(Phase::Root)?;
@@ -137,11 +132,6 @@ impl Part {
         syscalls::set_mount_attributes(&mount, c"", recursive, self.attributes)?;
         self.mount = Some(mount);
         Ok(())
-    }
-
-    /// Attaches them in the new tree.
-    fn attach(&mut self) -> Result<()> {
-        self.target.attach(self.mount.take())
     }
 }
 

@@ -6,7 +6,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::Rlimit;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
-use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
+use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remove_capability_from_bounding_set};
 
 use super::plan::{Launch, Plan};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
@@ -73,9 +73,20 @@ fn drop_privileges(root: bool) -> Result<()> {
     // Keep none across a change of user, gain none from being root, and none ambient; each locked.
     const LOCKED: CapabilitiesSecureBits = CapabilitiesSecureBits::from_bits_retain(0b1110_1111);
     let for_root = |done: Result<()>| if root { done } else { Ok(()) };
-    for_root(syscalls::drop_bounding_set())?;
+    for_root(drop_bounding_set())?;
     for_root(rustix::thread::set_capabilities_secure_bits(LOCKED))?;
     drop_capabilities()
+}
+
+/// Removes every capability that the kernel knows from the bounding set; `EINVAL` ends the list.
+fn drop_bounding_set() -> Result<()> {
+    for number in 0..u64::BITS {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number)) {
+            Err(Errno::INVAL) => break,
+            other => other?,
+        }
+    }
+    Ok(())
 }
 
 /// Gives up every capability of this process.

@@ -37,7 +37,7 @@ pub(super) fn supervise(launch: &mut Launch<'_>) -> ! {
 
 /// Best effort: if the server is gone, nobody is left to tell.
 fn send(channel: BorrowedFd<'_>, message: Message) {
-    let _ = rustix::net::send(channel, &message.to_bytes(), SendFlags::NOSIGNAL);
+    let _ = rustix::net::send(channel, message.to_bytes().as_flattened(), SendFlags::NOSIGNAL);
 }
 
 /// Returns the command's process number, and the list of processes if they have to be searched for.
@@ -87,7 +87,7 @@ fn open_terminal(channel: &OwnedFd, size: TerminalSize) -> Result<OwnedFd> {
     let carried = [controller.as_fd()];
     control.push(SendAncillaryMessage::ScmRights(&carried));
     let bytes = Message::Terminal.to_bytes();
-    rustix::net::sendmsg(channel, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    rustix::net::sendmsg(channel, &[IoSlice::new(bytes.as_flattened())], &mut control, SendFlags::NOSIGNAL)?;
     Ok(terminal)
 }
 
