@@ -10,7 +10,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use mainstay_core::{Error, Kind, Result};
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -43,7 +42,7 @@ pub struct AtomicDir {
     /// Directories that were created for it, the deepest first.
     made: Vec<PathBuf>,
     /// The mode of a new directory by the process's umask.
-    default_mode: AtomicU32,
+    default_mode: u32,
     display: String,
 }
 
@@ -64,8 +63,8 @@ impl AtomicDir {
         let parent = rustix::fs::open(&parent_path, fs_ops::DIRECTORY, Mode::empty()).for_path(&display)?;
         remove_leftovers(&parent);
         let (temporary, directory) = create_locked(&parent, &display)?;
-        let (name, default_mode) = (name.to_owned(), AtomicU32::new(0o755));
-        Ok(Self { parent, parent_path, name, temporary, directory, made, default_mode, display })
+        let name = name.to_owned();
+        Ok(Self { parent, parent_path, name, temporary, directory, made, default_mode: 0o755, display })
     }
 
     /// Metadata of what is at the target at present.
@@ -74,11 +73,10 @@ impl AtomicDir {
     }
 
     /// Creates a directory in the new one; files can be written into it from several threads.
-    pub fn create_dir(&self, name: &str) -> Result<AtomicSubdir> {
+    pub fn create_dir(&mut self, name: &str) -> Result<AtomicSubdir> {
         rustix::fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o777)).for_path(&self.display)?;
         let subdir = open_directory(&self.directory, name).for_path(&self.display)?;
-        let mode = Metadata::of(&subdir).for_path(&self.display)?.mode;
-        self.default_mode.store(mode & 0o777, Ordering::Relaxed);
+        self.default_mode = Metadata::of(&subdir).for_path(&self.display)?.mode & 0o777;
         Ok(AtomicSubdir(subdir))
     }
 
@@ -131,7 +129,7 @@ impl AtomicDir {
 
     /// Until now only the owner had access. Applies the mode and owner of the old directory, or the default mode.
     fn set_permissions(&self, old: Option<&Metadata>) -> Result<()> {
-        let mode = old.map_or_else(|| self.default_mode.load(Ordering::Relaxed), |metadata| metadata.mode & 0o777);
+        let mode = old.map_or(self.default_mode, |metadata| metadata.mode & 0o777);
         let file = File::from(self.directory.try_clone().for_path(&self.display)?);
         if let Some(old) = old {
             fs_ops::keep_owner(&file, old);
@@ -160,11 +158,6 @@ impl AtomicSubdir {
     /// Writes a new file into it. Nothing is synced before the whole directory is committed.
     pub fn write_file(&self, name: &str, content: &[u8]) -> Result<()> {
         write_new(&self.0, name, content)
-    }
-
-    /// Renames a file to a name that nothing has.
-    pub fn rename(&self, old: &str, new: &str) -> Result<()> {
-        rename_no_replace(&self.0, OsStr::new(old), &self.0, OsStr::new(new)).for_path(new)
     }
 }
 
@@ -270,11 +263,9 @@ mod tests {
     }
 
     fn build(target: &Path, content: &[u8], replaceable: Option<ReplaceCheck<'_>>) -> Result<()> {
-        let building = AtomicDir::create(target)?;
+        let mut building = AtomicDir::create(target)?;
         building.write_file("a", content)?;
-        let folder = building.create_dir("in")?;
-        folder.write_file("x", content)?;
-        folder.rename("x", "y")?;
+        building.create_dir("in")?.write_file("y", content)?;
         building.commit(replaceable)
     }
 

@@ -13,10 +13,10 @@ use super::metadata::{EtagCache, etag_from_hash, etag_of};
 use super::{EntryKind, Metadata, Root};
 use crate::settings::HardLinks;
 
-/// A regular file beneath a root, open for reading.
-#[derive(Debug)]
+/// A regular file beneath a root, open for reading. Clones share the handle.
+#[derive(Debug, Clone)]
 pub struct OpenFile {
-    file: File,
+    file: Arc<File>,
     metadata: Metadata,
     root: Arc<Root>,
     display: String,
@@ -36,7 +36,7 @@ impl OpenFile {
                 metadata.links
             )));
         }
-        Ok(Self { file: File::from(fd), metadata, root: root.clone(), display })
+        Ok(Self { file: Arc::new(File::from(fd)), metadata, root: root.clone(), display })
     }
 
     /// The metadata at the time the file was opened.

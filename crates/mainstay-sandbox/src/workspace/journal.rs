@@ -87,9 +87,10 @@ impl Record {
 }
 
 /// What a step does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Action {
     Put,
+    #[default]
     Remove,
     RemoveEmpty,
     Move,
@@ -97,14 +98,14 @@ pub(super) enum Action {
 }
 
 /// A directory: the path of its root, and the names below it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct DirLocation {
     pub(super) root: PathBuf,
     pub(super) names: Vec<OsString>,
 }
 
 /// One step of a change, as the journal stores it. The field names are the record's format.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct UndoEntry {
     #[serde(rename = "act")]
     pub(super) action: Action,
@@ -128,24 +129,20 @@ pub(super) struct UndoEntry {
 impl UndoEntry {
     /// For something that exists only under a temporary name and is to be removed.
     pub(super) fn for_temporary(at: DirLocation) -> Self {
-        let backup = temporary_name(".old");
-        Self {
-            action: Action::Remove,
-            at,
-            name: backup.clone(),
-            to: None,
-            backup,
-            temporary: temporary_name(".new"),
-            was: None,
-            new: None,
-            tag: None,
-            mode: None,
-        }
+        let (backup, temporary) = (temporary_name(".old"), temporary_name(".new"));
+        Self { action: Action::Remove, at, name: backup.clone(), backup, temporary, ..Self::default() }
     }
 
-    /// Cleans up after a change: removes the old entry if the change was completed, and restores it otherwise.
+    /// Cleans up after a change: removes the old entry, which was kept in case the change had to be undone, if it was
+    /// completed, and restores it otherwise.
     pub(super) fn settle(&self, completed: bool, directory: &OwnedFd, to: Option<&OwnedFd>) {
-        if completed { self.remove_backup(directory, to) } else { self.undo(directory, to) }
+        if !completed {
+            return self.undo(directory, to);
+        }
+        let directory = to.unwrap_or(directory);
+        if identity(directory, &self.backup).is_some() {
+            remove_all(directory, &self.backup);
+        }
     }
 
     /// Restores what was there. Touches only what this change made, so it is safe to call twice, and to call for a step
@@ -181,14 +178,6 @@ impl UndoEntry {
             Action::MakeDirectory => {
                 let _ = rustix::fs::unlinkat(directory, &self.name, AtFlags::REMOVEDIR);
             }
-        }
-    }
-
-    /// Removes the old entry, which was kept in case the change had to be undone.
-    fn remove_backup(&self, directory: &OwnedFd, to: Option<&OwnedFd>) {
-        let directory = to.unwrap_or(directory);
-        if identity(directory, &self.backup).is_some() {
-            remove_all(directory, &self.backup);
         }
     }
 

@@ -74,10 +74,6 @@ impl WorkspacePath {
         &self.display
     }
 
-    pub fn workspace(&self) -> &Workspace {
-        &self.workspace
-    }
-
     /// The same path without symbolic links and `..`, as they lead at present.
     pub fn resolved(&self) -> Result<Self> {
         let resolved = resolve::resolve(&self.root, &self.names, Links::Follow, &self.display)?;
@@ -145,8 +141,7 @@ impl WorkspacePath {
 /// A name in an open directory, in a root that may be changed.
 #[derive(Debug)]
 pub struct WriteTarget {
-    pub(super) workspace: Workspace,
-    pub(super) root: Arc<Root>,
+    pub(super) path: WorkspacePath,
     /// The last directory of the path that exists.
     pub(super) directory: OwnedFd,
     /// The names that lead to `directory` from the root.
@@ -154,7 +149,6 @@ pub struct WriteTarget {
     /// Directories between `directory` and `name` that do not exist yet.
     pub(super) missing: Vec<OsString>,
     pub(super) name: OsString,
-    display: String,
 }
 
 impl WriteTarget {
@@ -169,25 +163,24 @@ impl WriteTarget {
             Some(name) => (directory, names, name),
             None => parent(path, names)?,
         };
-        let (workspace, root, display) = (path.workspace.clone(), path.root.clone(), path.display.clone());
-        let target = Self { workspace, root, directory, names, missing: rest, name, display };
-        if !target.root.inner.is_empty()
+        let target = Self { path: path.clone(), directory, names, missing: rest, name };
+        if !path.root.inner.is_empty()
             && let Some(metadata) = target.metadata()?
-            && target.root.rule(metadata.identity).is_some()
+            && path.root.rule(metadata.identity).is_some()
         {
-            return Err(errors::is_a_root(&target.display));
+            return Err(errors::is_a_root(&path.display));
         }
         Ok(target)
     }
 
     /// The path as callers see it.
     pub fn display(&self) -> &str {
-        &self.display
+        &self.path.display
     }
 
     /// Where the directory is, for a record of the journal.
     pub(super) fn location(&self) -> DirLocation {
-        DirLocation { root: self.root.path.clone(), names: self.names.clone() }
+        DirLocation { root: self.path.root.path.clone(), names: self.names.clone() }
     }
 
     /// Paths of the directories that have to be created first.
@@ -195,7 +188,7 @@ impl WriteTarget {
         (1..=self.missing.len())
             .map(|count| {
                 let names: Vec<_> = self.names.iter().chain(&self.missing[..count]).cloned().collect();
-                self.root.display(&names)
+                self.path.root.display(&names)
             })
             .collect()
     }
@@ -205,7 +198,7 @@ impl WriteTarget {
         if !self.missing.is_empty() {
             return Ok(None);
         }
-        metadata_at(&self.directory, &self.name, &self.display)
+        metadata_at(&self.directory, &self.name, &self.path.display)
     }
 
     /// The file that has this name at present, if there is one.
@@ -214,70 +207,57 @@ impl WriteTarget {
             return Ok(None);
         }
         match rustix::fs::openat(&self.directory, &self.name, READ_FILE | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(fd) => OpenFile::new(fd, &self.root, self.display.clone()).map(Some),
+            Ok(fd) => OpenFile::new(fd, &self.path.root, self.path.display.clone()).map(Some),
             Err(Errno::NOENT) => Ok(None),
-            Err(Errno::LOOP | Errno::MLINK) => Err(errors::changing(&self.display)),
-            Err(errno) => Err(errno).for_path(&self.display),
+            Err(Errno::LOOP | Errno::MLINK) => Err(errors::changing(&self.path.display)),
+            Err(errno) => Err(errno).for_path(&self.path.display),
         }
     }
 
-    /// Refuses a directory tree with something protected, or another root, in it: it may not be removed. Checks one
-    /// directory after the other, so that only those on the way down are open.
+    /// Refuses a directory tree with something protected, or another root, in it: it may not be removed.
     pub(super) fn check_tree(&self) -> Result<()> {
-        let fd = open_directory(&self.directory, &self.name).for_path(&self.display)?;
+        let fd = open_directory(&self.directory, &self.name).for_path(&self.path.display)?;
         let names = self.names.iter().chain([&self.name]).cloned().collect();
-        let top = Dir::new(&self.workspace, &self.root, &fd, names)?;
-        let mut pending = subdirectories(&top, self)?;
-        let mut open = Vec::new();
-        loop {
-            let parent = open.last().map_or(&top, |(directory, _)| directory);
-            let Some(name) = pending.pop() else {
-                match open.pop() {
-                    Some((_, rest)) => pending = rest,
-                    None => return Ok(()),
-                }
-                continue;
-            };
-            if open.len() >= MAX_DEPTH {
+        self.check_removable(&Dir::new(&self.path.workspace, &self.path.root, &fd, names)?, 0)
+    }
+
+    /// Checks one directory after the other, so that only those on the way down are open.
+    fn check_removable(&self, directory: &Dir, depth: usize) -> Result<()> {
+        if self.path.root.rule(FileId::of(directory).for_path(&self.path.display)?).is_some() {
+            return Err(errors::is_a_root(&directory.display()));
+        }
+        let entries = directory.entries()?;
+        if let Some(protected) = entries.iter().find(|entry| entry.protected) {
+            return Err(errors::protected(&directory.display_child(&protected.name)));
+        }
+        // The other entries are dropped before the way down.
+        let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+        for name in directories.map(|entry| entry.name).collect::<Vec<_>>() {
+            if depth >= MAX_DEPTH {
                 return Err(errors::too_deep(MAX_DEPTH));
             }
-            let directory = parent.child(&name)?;
-            let deeper = subdirectories(&directory, self)?;
-            open.push((directory, std::mem::replace(&mut pending, deeper)));
+            self.check_removable(&directory.child(&name)?, depth + 1)?;
         }
+        Ok(())
     }
 
     /// Creates the missing directories; those that are new are added to `made`, so that they can be removed again.
     pub(super) fn make_directories(&mut self, made: &mut Vec<(OwnedFd, OsString)>) -> Result<()> {
         for name in std::mem::take(&mut self.missing) {
             match rustix::fs::mkdirat(&self.directory, &name, Mode::from_raw_mode(0o777)) {
-                Ok(()) => made.push((self.directory.try_clone().for_path(&self.display)?, name.clone())),
+                Ok(()) => made.push((self.directory.try_clone().for_path(&self.path.display)?, name.clone())),
                 // Another change has created it meanwhile.
                 Err(Errno::EXIST) => {}
-                Err(errno) => return Err(errors::from_errno(errno, &self.display)),
+                Err(errno) => return Err(errors::from_errno(errno, &self.path.display)),
             }
-            let deeper = open_directory(&self.directory, &name).for_path(&self.display)?;
+            let deeper = open_directory(&self.directory, &name).for_path(&self.path.display)?;
             // The new entry has to be as durable as what will be written below it.
-            sync_directory(&self.directory, &self.display)?;
+            sync_directory(&self.directory, &self.path.display)?;
             self.directory = deeper;
             self.names.push(name);
         }
         Ok(())
     }
-}
-
-/// The directories in one, if it and all its entries may be removed.
-fn subdirectories(directory: &Dir, target: &WriteTarget) -> Result<Vec<OsString>> {
-    let identity = FileId::of(directory).for_path(target.display())?;
-    if target.root.rule(identity).is_some() {
-        return Err(errors::is_a_root(&directory.display()));
-    }
-    let entries = directory.entries()?;
-    if let Some(protected) = entries.iter().find(|entry| entry.protected) {
-        return Err(errors::protected(&directory.display_child(&protected.name)));
-    }
-    let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
-    Ok(directories.map(|entry| entry.name).collect())
 }
 
 /// The parent of an existing directory, and its name in there. A root has no parent that may be changed.

@@ -80,8 +80,7 @@ impl CacheRoot {
         };
         let root =
             Workspace::open_read_only(&self.path).and_then(|root| root.find(".")?.open_dir()).map_err(unreadable)?;
-        let entries =
-            root.entries().map_err(|error| CacheFailure::Io.because("The cache root cannot be read.", &error))?;
+        let entries = root.entries().map_err(unreadable)?;
         let has_manifest = |name: &str| {
             let metadata = root.child(OsStr::new(name)).and_then(|cache| cache.metadata(OsStr::new(MANIFEST)));
             metadata.is_ok_and(|metadata| metadata.kind == EntryKind::File)

@@ -57,7 +57,7 @@ pub(crate) fn family(setup: &Setup) -> Family {
         .tool(resolve::Resolve(tools.clone()))
         .tool(list_caches::ListCaches(tools.clone()))
         .tool(inspect_cache::InspectCache(tools))
-        .resources(resources::DocumentResources::new(caches, watcher, settings.reply_bytes))
+        .resources(resources::DocumentResources { caches, watcher, max_bytes: settings.reply_bytes })
 }
 
 /// A value with its JSON as text. The contract fixes the order of the members in the text; structured values lose it.

@@ -26,16 +26,10 @@ const MAX_LISTED: usize = 1000;
 
 /// Lists and reads the documents of all caches.
 pub(super) struct DocumentResources {
-    caches: Arc<CacheRoot>,
-    watcher: Arc<DocumentWatcher>,
+    pub(super) caches: Arc<CacheRoot>,
+    pub(super) watcher: Arc<DocumentWatcher>,
     /// The largest document that is returned, in bytes.
-    max_bytes: u64,
-}
-
-impl DocumentResources {
-    pub(super) fn new(caches: Arc<CacheRoot>, watcher: Arc<DocumentWatcher>, max_bytes: u64) -> Self {
-        Self { caches, watcher, max_bytes }
-    }
+    pub(super) max_bytes: u64,
 }
 
 fn format_uri(cache: &str, document: &str) -> String {
@@ -86,9 +80,8 @@ impl ResourceProvider for DocumentResources {
 
     fn list_fresh(&self) -> BoxFuture<'_, Vec<ResourceInfo>> {
         let caches = self.caches.clone();
-        Box::pin(
-            async move { run_with_timeout(move |progress| Ok(list(&caches, &progress))).await.unwrap_or_default() },
-        )
+        let listed = run_with_timeout(move |progress| Ok(list(&caches, &progress)));
+        Box::pin(async move { listed.await.unwrap_or_default() })
     }
 
     fn templates(&self) -> Vec<ResourceTemplate> {
@@ -136,19 +129,16 @@ impl ResourceProvider for DocumentResources {
         typed: &'a str,
         others: &'a BTreeMap<String, String>,
     ) -> BoxFuture<'a, Vec<String>> {
-        let (caches, variable, typed) = (self.caches.clone(), variable.to_owned(), typed.to_owned());
-        let (is_ours, cache) = (template == TEMPLATE, others.get("cache").cloned());
+        let (caches, variable, cache) = (self.caches.clone(), variable.to_owned(), others.get("cache").cloned());
+        let is_ours = template == TEMPLATE;
+        let values = run_with_timeout(move |progress| match (variable.as_str(), cache) {
+            ("cache", _) if is_ours => Ok(cache_names(&caches, &progress)),
+            ("document", Some(cache)) if is_ours => Ok(document_ids(&caches, &cache, &progress)),
+            _ => Ok(Vec::new()),
+        });
         Box::pin(async move {
-            let complete = move |progress: Progress| {
-                let mut values = match (variable.as_str(), cache) {
-                    ("cache", _) if is_ours => cache_names(&caches, &progress),
-                    ("document", Some(cache)) if is_ours => document_ids(&caches, &cache, &progress),
-                    _ => Vec::new(),
-                };
-                values.retain(|value| value.starts_with(&typed));
-                Ok(values)
-            };
-            run_with_timeout(complete).await.unwrap_or_default()
+            let values = values.await.unwrap_or_default();
+            values.into_iter().filter(|value| value.starts_with(typed)).collect()
         })
     }
 }

@@ -61,7 +61,6 @@ pub enum Step {
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepResult {
-    pub path: String,
     /// Metadata of the file that is there now.
     pub metadata: Option<Metadata>,
     pub etag: Option<String>,
@@ -353,13 +352,11 @@ impl PreparedStep {
     }
 
     fn result(&self, moved: Option<Metadata>) -> Result<StepResult> {
-        let target = self.target();
         let metadata = match &self.staged {
-            Some(staged) => Some(staged.metadata(target.display())?),
+            Some(staged) => Some(Metadata::of(&staged.file).for_path(self.source.display())?),
             None => moved,
         };
         Ok(StepResult {
-            path: target.display().to_owned(),
             metadata,
             etag: self.staged.as_ref().map(|staged| staged.etag.clone()),
             replaced: self.found.is_some(),

@@ -14,7 +14,7 @@ use rustix::fs::FlockOperation;
 use crate::workspace::errors::PathContext as _;
 use crate::workspace::journal::{BEGUN, COMPLETED, DirLocation, Journal, Record, UndoEntry};
 use crate::workspace::resolve::{self, Links};
-use crate::workspace::{Root, Workspace, WorkspacePath, WriteTarget};
+use crate::workspace::{Workspace, WorkspacePath, WriteTarget};
 
 impl Workspace {
     /// Keeps changes of several files atomic across a crash: undoes now what an earlier process left half done.
@@ -29,10 +29,9 @@ impl Workspace {
     /// other is a single rename.
     pub fn staging(&self, target: &WriteTarget) -> Result<Staging> {
         let undo = UndoEntry::for_temporary(target.location());
+        let names = target.names.iter().chain([&undo.backup]).cloned().collect();
         Ok(Staging {
-            workspace: self.clone(),
-            root: target.root.clone(),
-            names: target.names.iter().chain([&undo.backup]).cloned().collect(),
+            top: self.path(&target.path.root, names),
             directory: target.directory.try_clone().for_path(target.display())?,
             record: self.journal.as_deref().map(|journal| journal.write(&[&undo], COMPLETED)).transpose()?,
             undo,
@@ -43,10 +42,8 @@ impl Workspace {
 /// A temporary name. What has it when this is dropped is removed; if this process dies, the next one that opens the
 /// workspace removes it, because the journal has a record of it.
 pub struct Staging {
-    workspace: Workspace,
-    root: Arc<Root>,
-    /// The names that lead to it from the root.
-    names: Vec<OsString>,
+    /// The path of the temporary name.
+    top: WorkspacePath,
     directory: OwnedFd,
     undo: UndoEntry,
     record: Option<Record>,
@@ -56,7 +53,7 @@ impl Staging {
     /// The path of the temporary name, or of something below it.
     pub fn path(&self, inside: &Path) -> WorkspacePath {
         let inside = inside.iter().map(OsString::from);
-        self.workspace.path(&self.root, self.names.iter().cloned().chain(inside).collect())
+        self.top.workspace.path(&self.top.root, self.top.names.iter().cloned().chain(inside).collect())
     }
 }
 

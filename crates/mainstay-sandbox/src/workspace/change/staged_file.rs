@@ -31,7 +31,7 @@ pub enum Content {
 
 /// Content that is written and synced before the change begins, so that a full disk changes nothing.
 pub(super) struct StagedFile {
-    file: File,
+    pub(super) file: File,
     /// The temporary name, on file systems that have no nameless files. Removed on drop.
     name: Option<(OwnedFd, OsString)>,
     pub(super) identity: FileId,
@@ -83,10 +83,6 @@ impl StagedFile {
         }
         self.etag = etag_from_hash(&hasher.finalize());
         Ok(())
-    }
-
-    pub(super) fn metadata(&self, display: &str) -> Result<Metadata> {
-        Metadata::of(&self.file).for_path(display)
     }
 
     /// Gives the file a name; fails with EEXIST if something has it.

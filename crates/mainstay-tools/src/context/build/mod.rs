@@ -1,7 +1,6 @@
-//! Building a cache: which files become documents (`sources.rs`), what their files are called (`file_names.rs`), and
-//! writing them beside the target before they take its place (`plan.rs`).
+//! Building a cache: which files become documents (`sources.rs`), what their files are called, and writing them beside
+//! the target before they take its place (`plan.rs`).
 
-mod file_names;
 mod plan;
 mod sources;
 

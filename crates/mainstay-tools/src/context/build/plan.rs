@@ -1,6 +1,7 @@
-//! AtomicDir a cache: everything is written under a temporary name beside the target, then takes its place in one step
+//! Building a cache: everything is written under a temporary name beside the target, then takes its place in one step
 //! (`mainstay_sandbox::AtomicDir`). A build that fails or dies leaves the old cache as it was.
 
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -8,7 +9,6 @@ use mainstay_core::{CacheFailure, Error, Kind, Result};
 use mainstay_sandbox::{AtomicDir, Dir, EntryKind, Workspace};
 use serde::Serialize;
 
-use super::file_names::FileNames;
 use super::sources::{self, Source};
 use crate::context::cache::{
     DOCUMENTS, Entry, INDEX, MANIFEST, MAX_DOCUMENT_BYTES, MAX_MANIFEST_BYTES, Manifest, StoredDocument, version_of,
@@ -42,14 +42,15 @@ impl Plan<'_> {
     pub fn build(&self, progress: &Progress) -> Result<BuildReport> {
         let workspace = sources::open(self.sources)?;
         let sources = sources::find(&workspace)?;
-        let building = AtomicDir::create(self.cache).map_err(|error| self.write_error(&error))?;
+        let mut building = AtomicDir::create(self.cache).map_err(|error| self.write_error(&error))?;
         // `commit` checks this again; here it saves the user from waiting for a build that will be refused.
         if !self.force && building.existing().map_err(|error| self.write_error(&error))?.is_some() {
             let message = format!("{} already exists; use --force to replace it.", self.cache.display());
             return Err(CacheFailure::Io.error(message));
         }
         progress.expect(sources.len());
-        let manifest = Manifest::new(self.write_documents(&workspace, &sources, &building, progress)?, self.created_at);
+        let manifest =
+            Manifest::new(self.write_documents(&workspace, &sources, &mut building, progress)?, self.created_at);
         let put =
             |name, json: Result<Vec<u8>>| building.write_file(name, &json?).map_err(|error| self.write_error(&error));
         // The manifest last: a directory without one is not taken for a cache.
@@ -65,7 +66,7 @@ impl Plan<'_> {
         &self,
         workspace: &Workspace,
         sources: &[Source],
-        building: &AtomicDir,
+        building: &mut AtomicDir,
         progress: &Progress,
     ) -> Result<Vec<Entry>> {
         let folder = building.create_dir(DOCUMENTS).map_err(|error| self.write_error(&error))?;
@@ -73,15 +74,15 @@ impl Plan<'_> {
         let mut entries = Vec::with_capacity(sources.len());
         for batch in sources.chunks(parallel::threads() * BATCH_PER_THREAD) {
             let documents =
-                parallel::map_documents(batch.len(), progress, |nth| StoredBytes::read(workspace, &batch[nth]))?;
+                parallel::map_documents(batch.len(), progress, |nth| stored_document(workspace, &batch[nth]))?;
             let files: Vec<String> =
-                documents.iter().map(|document| format!("{}.json", names.assign(&document.version))).collect();
+                documents.iter().map(|(version, _)| format!("{}.json", names.assign(version))).collect();
             parallel::map_parts(batch.len(), |nth| {
-                folder.write_file(&files[nth], &documents[nth].bytes).map_err(|error| self.write_error(&error))
+                folder.write_file(&files[nth], &documents[nth].1).map_err(|error| self.write_error(&error))
             })?;
-            entries.extend(batch.iter().zip(documents).zip(files).map(|((source, document), file)| Entry {
+            entries.extend(batch.iter().zip(documents).zip(files).map(|((source, (version, _)), file)| Entry {
                 id: source.id.clone(),
-                version: document.version,
+                version,
                 file: format!("{DOCUMENTS}/{file}"),
             }));
         }
@@ -123,30 +124,23 @@ fn check_replaceable(directory: &Dir) -> Result<()> {
     if has_manifest { Ok(()) } else { Err(refused(&format!("it has no {MANIFEST}"))) }
 }
 
-/// A document as it is written to its file.
-struct StoredBytes {
-    version: String,
-    bytes: Vec<u8>,
+/// The version of a document, and its bytes as they are written to its file.
+fn stored_document(workspace: &Workspace, source: &Source) -> Result<(String, Vec<u8>)> {
+    let content = read(workspace, source)?;
+    let version = version_of(content.as_bytes());
+    let stored = StoredDocument {
+        id: source.id.as_str().into(),
+        version: version.as_str().into(),
+        source: source.path.as_str().into(),
+        content,
+        metadata: serde_json::from_str("{}").map_err(Error::internal)?,
+    };
+    let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
+    // Escaping may have made it too large for a reader.
+    if bytes.len() as u64 > MAX_DOCUMENT_BYTES { Err(too_large(source)) } else { Ok((version, bytes)) }
 }
 
-impl StoredBytes {
-    /// The content of a source. Sources may change during a build; one that disappears ends it.
-    fn read(workspace: &Workspace, source: &Source) -> Result<Self> {
-        let content = read(workspace, source)?;
-        let version = version_of(content.as_bytes());
-        let stored = StoredDocument {
-            id: source.id.as_str().into(),
-            version: version.as_str().into(),
-            source: source.path.as_str().into(),
-            content,
-            metadata: serde_json::from_str("{}").map_err(Error::internal)?,
-        };
-        let bytes = serde_json::to_vec(&stored).map_err(Error::internal)?;
-        // Escaping may have made it too large for a reader.
-        if bytes.len() as u64 > MAX_DOCUMENT_BYTES { Err(too_large(source)) } else { Ok(Self { version, bytes }) }
-    }
-}
-
+/// The content of a source. Sources may change during a build; one that disappears ends it.
 fn read(workspace: &Workspace, source: &Source) -> Result<String> {
     let file = workspace.find(&source.path).and_then(|path| path.open_file());
     let bytes = file.and_then(|file| file.read_whole(MAX_DOCUMENT_BYTES));
@@ -185,4 +179,75 @@ fn pretty_json(value: &impl Serialize) -> Result<Vec<u8>> {
         return Err(CacheFailure::Io.error(message));
     }
     Ok(bytes)
+}
+
+/// Names of the documents' files have the first 12 digits of the content's hash, more where documents share them.
+const MIN_DIGITS: usize = 12;
+const ALL_DIGITS: usize = 64;
+
+/// Gives out names. Documents have to come in the order of their ids: the first one that wants a name gets it, the next
+/// one's name has a digit more, and so on. Documents of equal content run out of digits and get a number.
+#[derive(Debug, Default)]
+struct FileNames {
+    taken: HashSet<String>,
+    /// Where to go on for each version; starting over would be quadratic for a content that a thousand documents share.
+    tried: HashMap<String, usize>,
+}
+
+impl FileNames {
+    /// The name of the next document's file, without its extension.
+    fn assign(&mut self, version: &str) -> String {
+        let digits = digits(version);
+        let next = self.tried.entry(version.to_owned()).or_default();
+        loop {
+            let name = match MIN_DIGITS + *next {
+                length if length <= ALL_DIGITS => digits.get(..length).unwrap_or(digits).to_owned(),
+                longer => format!("{digits}-{}", longer - ALL_DIGITS),
+            };
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
+    }
+}
+
+fn digits(version: &str) -> &str {
+    version.strip_prefix("sha256:").unwrap_or(version)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::cache::version_of;
+
+    fn assign(versions: &[String]) -> Vec<String> {
+        let mut names = FileNames::default();
+        versions.iter().map(|version| names.assign(version)).collect()
+    }
+
+    #[test]
+    fn equal_contents_get_longer_names_in_the_order_of_the_ids() {
+        let (one, other) = (version_of(b""), version_of(b"x"));
+        let mut versions = vec![one.clone(); 60];
+        versions.insert(1, other.clone());
+        let names = assign(&versions);
+        let lengths: Vec<usize> = names.iter().map(String::len).collect();
+        assert_eq!(lengths[..4], [12, 12, 13, 14]);
+        assert_eq!(
+            (lengths[53], &names[54], &names[60]),
+            (64, &format!("{}-1", digits(&one)), &format!("{}-7", digits(&one)))
+        );
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), 61);
+        assert!(
+            names.iter().all(|name| digits(&one).starts_with(name.split('-').next().unwrap())
+                || *name == digits(&other)[..MIN_DIGITS])
+        );
+    }
+
+    #[test]
+    fn shared_prefix_of_two_hashes_is_lengthened_for_the_second() {
+        let version = |last: char| format!("sha256:{}{}", "a".repeat(13), last.to_string().repeat(51));
+        assert_eq!(assign(&[version('b'), version('c')]), ["a".repeat(12), "a".repeat(13)]);
+    }
 }

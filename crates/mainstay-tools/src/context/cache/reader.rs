@@ -9,8 +9,7 @@ use mainstay_sandbox::{Dir, Metadata};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::defect::Defect;
-use super::manifest::{DOCUMENTS, Entry, INDEX, MANIFEST, Manifest, document_id, version_of};
+use super::manifest::{DOCUMENTS, Defect, Entry, INDEX, MANIFEST, Manifest, document_id, version_of};
 use crate::context::parallel;
 
 /// The largest manifest that is read or built: about half a million documents.
@@ -183,4 +182,33 @@ fn unreadable(path: &str, problem: &str, error: &Error) -> ReadError {
 
 fn io_error(path: &str, error: &Error) -> Error {
     CacheFailure::Io.because(format!("{path} of the cache cannot be read: {}", error.public), error)
+}
+
+/// More replacements during one read are deliberate; then the last result stands.
+const MAX_TRIES: usize = 100;
+
+/// Opens a cache and reads from it. A build that replaces the cache deletes the old directory, which to a reader looks
+/// like damage; so if the result is doubtful and the name leads to another directory by now, that one is read instead.
+pub(crate) fn retry_if_replaced<T>(
+    open: impl Fn() -> Result<Dir>,
+    read: impl Fn(&Dir) -> Result<T>,
+    is_damaged: impl Fn(&T) -> bool,
+) -> Result<T> {
+    let mut directory = open()?;
+    for _ in 0..MAX_TRIES {
+        let result = read(&directory);
+        let is_doubtful = match &result {
+            Ok(value) => is_damaged(value),
+            Err(error) => matches!(CacheFailure::of(error), CacheFailure::CacheInvalid | CacheFailure::Io),
+        };
+        if !is_doubtful {
+            return result;
+        }
+        let current = open()?;
+        if current.is_same(&directory) {
+            return result;
+        }
+        directory = current;
+    }
+    read(&directory)
 }

@@ -7,8 +7,7 @@ use mainstay_sandbox::Dir;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::defect::Defect;
-use super::manifest::{INDEX, MANIFEST, Manifest, PARTS};
+use super::manifest::{Defect, INDEX, MANIFEST, Manifest, PARTS};
 use super::reader::{CacheDir, ReadError, read_document};
 use crate::context::parallel;
 use crate::progress::Progress;

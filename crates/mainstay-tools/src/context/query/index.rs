@@ -6,9 +6,8 @@ use std::sync::Arc;
 use mainstay_core::Result;
 use mainstay_sandbox::{Dir, Metadata};
 
-use super::select::{Query, WordCount, answer};
+use super::select::{Query, WordCount, answer, count_words, distinct};
 use super::shard::{Shard, ShardBuilder};
-use super::terms::{count_words, distinct};
 use crate::context::cache::Cache;
 use crate::context::parallel;
 use crate::progress::Progress;
@@ -91,7 +90,7 @@ impl Index {
         let mut matches = vec![0; self.counts.len()];
         for term in distinct(&query.terms) {
             for shard in &self.shards {
-                shard.add_matches(term, &mut matches[shard.documents()]);
+                shard.add_matches(term, &mut matches[shard.documents.clone()]);
             }
         }
         answer(&self.cache, &self.counts, &matches, query, progress)

@@ -5,7 +5,6 @@ mod index;
 mod index_cache;
 mod select;
 mod shard;
-mod terms;
 
 pub(crate) use index::{Index, IsSettled, MaybeIndexed};
 pub(crate) use index_cache::IndexCache;

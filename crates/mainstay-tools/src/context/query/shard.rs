@@ -8,7 +8,8 @@ use std::ops::Range;
 
 #[derive(Debug, Default)]
 pub(crate) struct Shard {
-    documents: Range<usize>,
+    /// The numbers of its documents in the cache; postings count from the first of them.
+    pub(super) documents: Range<usize>,
     /// All words, sorted, without separators.
     words: String,
     /// Where each word ends in `words`, and its postings in `postings`.
@@ -134,11 +135,8 @@ impl Postings {
 struct IdentityHasher(u64);
 
 impl Hasher for IdentityHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
-        }
-    }
+    /// Not called: a key is written as the number that it is.
+    fn write(&mut self, _bytes: &[u8]) {}
 
     fn write_u64(&mut self, hash: u64) {
         self.0 = hash;
@@ -150,11 +148,6 @@ impl Hasher for IdentityHasher {
 }
 
 impl Shard {
-    /// The numbers of its documents in the cache; postings count from the first of them.
-    pub(crate) fn documents(&self) -> Range<usize> {
-        self.documents.clone()
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         self.words.len() + self.ends.len() * size_of::<(u32, u32)>() + self.postings.len()
     }
