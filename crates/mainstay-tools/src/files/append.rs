@@ -1,7 +1,7 @@
 //! `files_append`: adds content at the end of a file.
 
 use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
-use mainstay_sandbox::{Expect, etag_of};
+use mainstay_sandbox::{Content, Expect, etag_of};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::{
@@ -41,7 +41,7 @@ impl Change {
         plan.check_etag(at, self.etag.as_deref())?;
         if !there {
             return if self.create {
-                plan.set_state(at, NewState::Content(more))
+                plan.set_state(at, NewState::File(Content::Bytes(more)))
             } else {
                 Err(not_found(&plan.items[at].path))
             };
@@ -58,7 +58,7 @@ impl Change {
             return Err(too_large(&item.path, to.metadata().size));
         }
         item.expect = Expect::Etag(to.etag()?);
-        plan.set_state(at, NewState::Append { to, more })
+        plan.set_state(at, NewState::File(Content::Append { to, more }))
     }
 }
 

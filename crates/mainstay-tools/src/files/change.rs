@@ -3,7 +3,7 @@
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use serde_json::Value;
 
-use super::file_tools::{FileTools, spec};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::{DiffInReply, Plan, Report};
 use super::{append, copy, delete, edit, mkdir, move_path, write};
 
@@ -11,13 +11,10 @@ use super::{append, copy, delete, edit, mkdir, move_path, write};
 pub(crate) struct Change(pub(crate) FileTools);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-pub(crate) struct Args {
+pub(crate) struct Changes {
     /// Changes, in order; each sees the result of those before.
     #[schemars(length(min = 1, max = 200))]
     changes: Vec<Operation>,
-    /// Change nothing; return what would change, with a unified diff.
-    #[serde(default)]
-    dry_run: bool,
 }
 
 /// One change; `op` says which.
@@ -57,13 +54,13 @@ impl Tool for Change {
         weigh: Some(weigh),
         ..spec("change", Effect::Writes)
     };
-    type Args = Args;
+    type Args = ChangeArgs<Changes>;
     type Output = Report;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Report> {
+    async fn call(&self, args: ChangeArgs<Changes>, context: &Context) -> Result<Report> {
         // The order matters: later changes see the state that earlier ones planned.
         let planner = |plan: &mut Plan| {
-            args.changes.into_iter().enumerate().try_for_each(|(number, operation)| {
+            args.change.changes.into_iter().enumerate().try_for_each(|(number, operation)| {
                 crate::progress::check_cancelled(&plan.cancel)?;
                 operation.plan(plan).map_err(|error| numbered(error, number))
             })

@@ -1,7 +1,7 @@
 //! `files_copy`: copies a file or a directory.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{EntryKind, WorkspacePath};
+use mainstay_sandbox::{Content, EntryKind, WorkspacePath};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::{
@@ -37,10 +37,8 @@ impl Change {
         }
         check_free(plan, at, location.display(), &self.to, self.overwrite)?;
         if matches!(state, NewState::CopiedTree(..)) && plan.kind(at).is_some_and(|kind| kind != EntryKind::Directory) {
-            return Err(Error::field(
-                "to",
-                format!("{} is a file, but {} is a directory.", self.to, location.display()),
-            ));
+            let reason = format!("{} is a file, but {} is a directory.", self.to, location.display());
+            return Err(Error::field("to", reason));
         }
         plan.set_state(at, state)?;
         plan.items[at].mode = mode;
@@ -70,7 +68,7 @@ fn source(plan: &Plan, location: &WorkspacePath, to: &str) -> Result<(NewState, 
     let file = location.open_file().map_err(|error| with_field(error, "from"))?;
     // The copy keeps the permissions, but not set-user-ID and the like.
     let mode = file.metadata().mode & 0o777;
-    Ok((NewState::CopyOf(file), Some(mode)))
+    Ok((NewState::File(Content::Copy(file)), Some(mode)))
 }
 
 impl Tool for Copy {

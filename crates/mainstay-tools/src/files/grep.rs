@@ -8,8 +8,7 @@ use grep_searcher::{BinaryDetection, SearcherBuilder};
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
 
 use super::file_tools::{FileTools, spec};
-use super::search::file_searcher::FileSearcher;
-use super::search::results::{FileMatches, Show, truncate};
+use super::search::{FileMatches, FileSearcher, Show, truncate};
 use super::walk::page::{self, CursorKind};
 use super::walk::{Collected, EntryFilter, Globs, ResumePoint, StopSignal, Unread, Visitor as _, Walk};
 use crate::progress::{Progress, run_with_progress};

@@ -1,14 +1,14 @@
 //! `files_patch`: applies a unified diff, to all its files or to none.
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
-use mainstay_sandbox::{Expect, etag_of};
+use mainstay_sandbox::{Content, Expect, etag_of};
 use serde_json::Value;
 
 use super::diff::apply::{self, MovedHunk};
-use super::diff::line_search::ComparisonBudget;
+use super::diff::line_search::{ComparisonBudget, MAX_COMPARISONS};
 use super::diff::patch::FilePatch;
 use super::diff::unified;
-use super::file_tools::{FileTools, spec};
+use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::{DiffInReply, LinkHandling, NewState, Plan, Report, conflict, not_found, with_field};
 use super::{copy, move_path};
 
@@ -16,16 +16,13 @@ use super::{copy, move_path};
 pub(crate) struct Patch(pub(crate) FileTools);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-pub(crate) struct Args {
+pub(crate) struct Change {
     /// Unified diff, as `diff -u` and git write it, or a patch between "*** Begin Patch" and "*** End Patch". May create,
     /// remove and rename files.
     patch: String,
     /// Leading path components to remove. Default: the a/ and b/ of git, if present.
     #[schemars(range(max = 100))]
     strip: Option<u32>,
-    /// Change nothing; return what would change, with a unified diff.
-    #[serde(default)]
-    dry_run: bool,
 }
 
 #[derive(serde::Serialize, schemars::JsonSchema)]
@@ -47,13 +44,14 @@ impl Tool for Patch {
         weigh: Some(weigh),
         ..spec("patch", Effect::Writes)
     };
-    type Args = Args;
+    type Args = ChangeArgs<Change>;
     type Output = Output;
 
-    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+    async fn call(&self, args: ChangeArgs<Change>, context: &Context) -> Result<Output> {
         let planner = move |plan: &mut Plan| {
-            let files = unified::parse(&args.patch, args.strip.map(|strip| strip as usize))?;
-            let (mut moved_hunks, budget) = (Vec::new(), ComparisonBudget::new(&plan.cancel));
+            let Change { patch, strip } = args.change;
+            let files = unified::parse(&patch, strip.map(|strip| strip as usize))?;
+            let (mut moved_hunks, budget) = (Vec::new(), ComparisonBudget::new(MAX_COMPARISONS, &plan.cancel));
             for file in files {
                 crate::progress::check_cancelled(&plan.cancel)?;
                 let moved = file.plan(plan, &budget).map_err(|error| with_field(error, "patch"))?;
@@ -102,7 +100,7 @@ impl FilePatch {
             return Err(conflict(path, format!("The patch creates {path}, which already exists.")));
         }
         let (content, _) = apply::apply(path, Vec::new(), &self.hunks, budget)?;
-        plan.set_state(at, NewState::Content(content))?;
+        plan.set_state(at, NewState::File(Content::Bytes(content)))?;
         plan.items[at].mode = self.mode.filter(|mode| mode & 0o111 != 0);
         Ok(Vec::new())
     }

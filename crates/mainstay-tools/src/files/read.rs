@@ -75,6 +75,15 @@ impl Output {
         let text = content.cloned().unwrap_or_else(|| format!("{} has not changed.", self.path));
         WithText { value: self, text }
     }
+
+    /// Adds the content, in the encoding that the caller chose.
+    fn with_content(mut self, bytes: Vec<u8>, decode: impl FnOnce(Vec<u8>) -> Result<String>) -> Result<Self> {
+        match self.encoding {
+            Encoding::Utf8 => self.content = Some(decode(bytes)?),
+            Encoding::Base64 => self.content_base64 = Some(encoding::encode_base64(&bytes)),
+        }
+        Ok(self)
+    }
 }
 
 /// Reads a file as `files_read` does; blocks on the disk.
@@ -125,17 +134,6 @@ fn whole_output(file: &OpenFile, args: &Args, bytes: Vec<u8>) -> Result<Output> 
         return Ok(output);
     }
     output.with_content(bytes, |bytes| encoding::decode_file(bytes, file.display()))
-}
-
-impl Output {
-    /// Adds the content, in the encoding that the caller chose.
-    fn with_content(mut self, bytes: Vec<u8>, decode: impl FnOnce(Vec<u8>) -> Result<String>) -> Result<Self> {
-        match self.encoding {
-            Encoding::Utf8 => self.content = Some(decode(bytes)?),
-            Encoding::Base64 => self.content_base64 = Some(encoding::encode_base64(&bytes)),
-        }
-        Ok(self)
-    }
 }
 
 fn metadata_only(file: &OpenFile, args: &Args, size: u64, etag: String) -> Output {

@@ -5,7 +5,7 @@ use mainstay_sandbox::OpenFile;
 
 use super::file_tools::{FileTools, spec};
 use super::text::excerpt::Excerpt;
-use super::text::line::MAX_LINE_BYTES;
+use super::text::line::{MAX_LINE_BYTES, split_lines};
 
 /// How much is read at a time, from the end backwards.
 const BLOCK_BYTES: u64 = 64 * 1024;
@@ -65,12 +65,8 @@ fn tail(file: &OpenFile, wanted: usize, most_bytes: u64, context: &Context) -> R
     if start <= MAX_COUNTED_BYTES {
         lines.first_line = Some(1 + newlines_before(file, start, context)?);
     }
-    if bytes.is_empty() {
-        return Ok(lines);
-    }
-    let text = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
-    for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
-        lines.add(line, at > 0 || whole);
+    for (at, line) in split_lines(&bytes).enumerate() {
+        lines.add(line.strip_suffix(b"\n").unwrap_or(line), at > 0 || whole);
     }
     Ok(lines)
 }

@@ -1,6 +1,7 @@
 //! `files_write`: creates a file or replaces its content.
 
 use mainstay_core::{Context, Effect, Error, Reason, Result, Spec, Tool};
+use mainstay_sandbox::Content;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
 use super::planning::{ChangeKind, DiffInReply, FileReply, LinkHandling, NewState, Plan, already_exists, not_found};
@@ -60,7 +61,7 @@ impl Change {
         if !self.mkdirs {
             plan.check_parent_exists(at)?;
         }
-        plan.set_state(at, NewState::Content(bytes))?;
+        plan.set_state(at, NewState::File(Content::Bytes(bytes)))?;
         plan.items[at].mode = self.mode.or(plan.items[at].mode);
         Ok(())
     }

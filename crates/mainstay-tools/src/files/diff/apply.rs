@@ -302,14 +302,14 @@ mod tests {
 
     fn patched_within(comparisons: u64, content: &str, hunks: &str) -> Result<(String, Vec<MovedHunk>)> {
         let patch = parse(&format!("--- a/x\n+++ b/x\n{hunks}"), None).unwrap();
-        let budget = ComparisonBudget::of(comparisons, &CancellationToken::new());
+        let budget = ComparisonBudget::new(comparisons, &CancellationToken::new());
         let (content, moved) = apply("x", content.into(), &patch[0].hunks, &budget)?;
         Ok((String::from_utf8(content).unwrap(), moved))
     }
 
     fn updated(content: &str, body: &str) -> Result<String> {
         let patch = parse(&format!("*** Begin Patch\n*** Update File: x\n{body}*** End Patch\n"), None).unwrap();
-        let budget = ComparisonBudget::new(&CancellationToken::new());
+        let budget = ComparisonBudget::new(1_000_000, &CancellationToken::new());
         let (content, _) = apply("x", content.into(), &patch[0].hunks, &budget)?;
         Ok(String::from_utf8(content).unwrap())
     }

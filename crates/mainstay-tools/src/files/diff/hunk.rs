@@ -75,18 +75,14 @@ impl Reader<'_> {
     /// As many lines as the header says; `None` if that is not how many there are.
     fn lines_by_count(&mut self, declared: LineCount) -> Option<Vec<Line>> {
         let LineCount { mut old, mut new } = declared;
-        let mut lines: Vec<Line> = Vec::new();
-        while old > 0 || new > 0 || self.peek().is_some_and(|line| line.starts_with('\\')) {
-            let line = self.peek_with_ending()?;
-            if line.starts_with('\\') {
-                remove_newline(&mut lines)?;
-            } else {
-                let line = parse_line(line)?;
+        let mut lines = Vec::new();
+        while old > 0 || new > 0 || self.at_newline_marker() {
+            let counted = lines.len();
+            self.read_line(&mut lines)?;
+            if let Some(line) = lines.get(counted) {
                 old = old.checked_sub(usize::from(line.is_old()))?;
                 new = new.checked_sub(usize::from(line.is_new()))?;
-                lines.push(line);
             }
-            self.advance();
         }
         // `-- ` separates the signature of an e-mail that contains a patch.
         let is_line = |line: &str| line.starts_with([' ', '+', '-']) && line != "-- ";
@@ -95,21 +91,28 @@ impl Reader<'_> {
         (!more).then_some(lines)
     }
 
+    /// Reads one line into `lines`; `None` if the next one is none of a hunk.
+    fn read_line(&mut self, lines: &mut Vec<Line>) -> Option<()> {
+        if self.at_newline_marker() {
+            lines.last_mut()?.text.pop();
+        } else {
+            lines.push(parse_line(self.peek_with_ending()?)?);
+        }
+        self.advance();
+        Some(())
+    }
+
+    /// Whether `\ No newline at end of file` comes next, which is about the line before it.
+    fn at_newline_marker(&self) -> bool {
+        self.peek().is_some_and(|line| line.starts_with('\\'))
+    }
+
     /// Lines for as long as they look like those of a hunk that has at least so many.
     pub(crate) fn lines_until_other(&mut self, least: LineCount) -> Result<Vec<Line>> {
-        let mut lines: Vec<Line> = Vec::new();
-        while let Some(line) = self.peek_with_ending() {
-            if self.at_file_header() {
-                break;
-            }
-            if line.starts_with('\\') {
-                remove_newline(&mut lines).ok_or_else(|| self.error("no line comes before this one"))?;
-            } else if let Some(line) = parse_line(line) {
-                lines.push(line);
-            } else {
-                break;
-            }
-            self.advance();
+        let mut lines = Vec::new();
+        while !self.at_file_header() && self.read_line(&mut lines).is_some() {}
+        if self.at_newline_marker() {
+            return Err(self.error("no line comes before this one"));
         }
         let mut found = LineCount::of(&lines);
         // Blank lines after a hunk are not part of it.
@@ -148,12 +151,6 @@ fn parse_line(line: &str) -> Option<Line> {
     let text = &line[1..];
     let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
     Some(Line { sign, text })
-}
-
-/// Handles `\ No newline at end of file`, which is about the line before it.
-fn remove_newline(lines: &mut [Line]) -> Option<()> {
-    lines.last_mut()?.text.pop();
-    Some(())
 }
 
 /// The first line and the counts in a hunk's header, `@@ -start,count +start,count @@`.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use mainstay_core::{CancellationToken, Error, Result};
 
 /// The most comparisons of lines that one call may make: more than any real patch needs, and over within seconds.
-const MAX_COMPARISONS: u64 = 100_000_000;
+pub(crate) const MAX_COMPARISONS: u64 = 100_000_000;
 
 /// After how many comparisons the search checks whether the call was cancelled.
 const CANCEL_CHECK_INTERVAL: u64 = 4096;
@@ -21,11 +21,7 @@ pub(crate) struct ComparisonBudget {
 }
 
 impl ComparisonBudget {
-    pub(crate) fn new(cancel: &CancellationToken) -> Self {
-        Self::of(MAX_COMPARISONS, cancel)
-    }
-
-    pub(crate) fn of(comparisons: u64, cancel: &CancellationToken) -> Self {
+    pub(crate) fn new(comparisons: u64, cancel: &CancellationToken) -> Self {
         Self { left: Cell::new(comparisons), cancel: cancel.clone() }
     }
 
@@ -108,7 +104,7 @@ mod tests {
     use crate::files::testing::calls::TestRandom;
 
     fn budget() -> ComparisonBudget {
-        ComparisonBudget::new(&CancellationToken::new())
+        ComparisonBudget::new(MAX_COMPARISONS, &CancellationToken::new())
     }
 
     fn prefix_length_at(lines: &[u32], text: &[u32]) -> Vec<usize> {
@@ -135,7 +131,7 @@ mod tests {
     fn lines_that_repeat_cost_no_more_than_others() {
         let mut lines = vec![1; 1_999];
         lines.push(2);
-        let budget = ComparisonBudget::of(500_000, &CancellationToken::new());
+        let budget = ComparisonBudget::new(500_000, &CancellationToken::new());
         let pattern = LinePattern::new(lines, &budget).unwrap();
         assert!(pattern.matches(&vec![1; 200_000], &budget).all(|found| found.is_ok()));
     }
@@ -146,7 +142,8 @@ mod tests {
         cancel.cancel();
         let pattern = LinePattern::new(vec![1], &budget()).unwrap();
         let text = vec![2; 10_000];
-        let error = pattern.matches(&text, &ComparisonBudget::new(&cancel)).find_map(Result::err).unwrap();
+        let error =
+            pattern.matches(&text, &ComparisonBudget::new(MAX_COMPARISONS, &cancel)).find_map(Result::err).unwrap();
         assert_eq!(error.kind, mainstay_core::Kind::Cancelled);
     }
 }

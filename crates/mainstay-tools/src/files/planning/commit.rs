@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use mainstay_core::Result;
-use mainstay_sandbox::{Content, Staging, Step, WriteTarget};
+use mainstay_sandbox::{Staging, Step, WriteTarget};
 
 use crate::files::diff::render::Diff;
 use crate::files::planning::destination::resolve_links;
@@ -112,24 +112,19 @@ impl Plan {
 /// The sandbox's step for an item; `None` if another item's step takes care of it.
 fn step(item: Item, origins: &mut HashMap<String, WriteTarget>, staging: Option<&Staging>) -> Result<Option<Step>> {
     let Item { target, before, state, expect, mode, recursive, from, .. } = item;
-    let content = match state {
-        NewState::Untouched | NewState::MovedAway => return Ok(None),
-        NewState::Removed => {
-            return Ok(before.map(|metadata| Step::Remove { target, expect, kind: metadata.kind, recursive }));
-        }
-        NewState::NewDirectory => return Ok(Some(Step::MakeDirectory { target, mode: None })),
+    Ok(match state {
+        NewState::Untouched | NewState::MovedAway => None,
+        NewState::Removed => before.map(|metadata| Step::Remove { target, expect, kind: metadata.kind, recursive }),
+        NewState::NewDirectory => Some(Step::MakeDirectory { target, mode: None }),
         NewState::MovedHere(_) => {
-            return Ok(from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: target, expect }));
+            from.and_then(|from| origins.remove(&from)).map(|from| Step::Move { from, to: target, expect })
         }
         NewState::CopiedTree(..) => {
             let from = staging.map(|staging| staging.path(Path::new("")).entry_target()).transpose()?;
-            return Ok(from.map(|from| Step::Move { from, to: target, expect }));
+            from.map(|from| Step::Move { from, to: target, expect })
         }
-        NewState::Content(bytes) => Content::Bytes(bytes),
-        NewState::CopyOf(file) => Content::Copy(file),
-        NewState::Append { to, more } => Content::Append { to, more },
-    };
-    Ok(Some(Step::Put { target, content, expect, mode }))
+        NewState::File(content) => Some(Step::Put { target, content, expect, mode }),
+    })
 }
 
 /// Whether a new directory is created anyway, because something is put into it.

@@ -6,7 +6,9 @@
 //! somebody else changed in between is a conflict and not a lost update.
 
 use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
-use mainstay_sandbox::{Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of};
+use mainstay_sandbox::{
+    Content, Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of,
+};
 
 use crate::files::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
 use crate::files::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
@@ -50,12 +52,7 @@ pub(crate) enum NewState {
     Removed,
     /// Nothing: the entry moves to the item that is [`NewState::MovedHere`].
     MovedAway,
-    Content(Vec<u8>),
-    CopyOf(OpenFile),
-    Append {
-        to: OpenFile,
-        more: Vec<u8>,
-    },
+    File(Content),
     /// The unchanged entry that was at `from`.
     MovedHere(EntryKind),
     NewDirectory,
@@ -133,7 +130,7 @@ impl Plan {
         match &item.state {
             NewState::Untouched => item.before.map(|metadata| metadata.kind),
             NewState::Removed | NewState::MovedAway => None,
-            NewState::Content(_) | NewState::CopyOf(_) | NewState::Append { .. } => Some(EntryKind::File),
+            NewState::File(_) => Some(EntryKind::File),
             NewState::MovedHere(kind) => Some(*kind),
             NewState::NewDirectory | NewState::CopiedTree(..) => Some(EntryKind::Directory),
         }
@@ -154,29 +151,24 @@ impl Plan {
 
     /// The file on disk that holds the item's content, unless the plan itself holds it.
     fn handle(&self, at: usize) -> Result<Option<OpenFile>> {
-        if matches!(self.items[at].state, NewState::Untouched) {
-            return self.items[at].target.current();
+        match (&self.items[at].state, self.origin(at)) {
+            (NewState::Untouched, _) => self.items[at].target.current(),
+            (NewState::File(Content::Copy(file)), _) => Ok(Some(file.clone())),
+            (_, from) => from.map_or(Ok(None), |from| self.items[from].target.current()),
         }
-        self.origin(at).map_or(Ok(None), |from| self.items[from].target.current())
     }
 
     /// The content after the changes so far.
     pub(crate) fn content(&self, at: usize) -> Result<Vec<u8>> {
         let item = &self.items[at];
-        match &item.state {
-            NewState::Content(bytes) => {
-                self.reserve_memory(bytes.len())?;
-                Ok(bytes.clone())
-            }
-            NewState::CopyOf(file) => self.read_whole(file),
-            NewState::Append { to, more } => Ok([self.read_whole(to)?.as_slice(), more].concat()),
-            NewState::Untouched
-            | NewState::Removed
-            | NewState::MovedAway
-            | NewState::MovedHere(_)
-            | NewState::NewDirectory
-            | NewState::CopiedTree(..) => self.read_whole(&self.handle(at)?.ok_or_else(|| not_found(&item.path))?),
+        if let NewState::File(Content::Bytes(bytes)) = &item.state {
+            self.reserve_memory(bytes.len())?;
+            return Ok(bytes.clone());
         }
+        if let NewState::File(Content::Append { to, more }) = &item.state {
+            return Ok([self.read_whole(to)?.as_slice(), more].concat());
+        }
+        self.read_whole(&self.handle(at)?.ok_or_else(|| not_found(&item.path))?)
     }
 
     fn read_whole(&self, file: &OpenFile) -> Result<Vec<u8>> {
@@ -193,8 +185,8 @@ impl Plan {
     /// The state of a copy of this item, without reading its content if it is on disk.
     pub(crate) fn copy_of(&self, at: usize) -> Result<NewState> {
         match self.handle(at)? {
-            Some(file) => Ok(NewState::CopyOf(file)),
-            None => self.content(at).map(NewState::Content),
+            Some(file) => Ok(NewState::File(Content::Copy(file))),
+            None => self.content(at).map(|bytes| NewState::File(Content::Bytes(bytes))),
         }
     }
 
@@ -207,10 +199,9 @@ impl Plan {
 
     /// The etag of the content after the changes so far.
     pub(crate) fn etag(&self, at: usize) -> Result<String> {
-        match (&self.items[at].state, self.handle(at)?) {
-            (_, Some(file)) => file.etag(),
-            (NewState::CopyOf(file), None) => file.etag(),
-            (_, None) => self.content(at).map(|bytes| etag_of(&bytes)),
+        match self.handle(at)? {
+            Some(file) => file.etag(),
+            None => self.content(at).map(|bytes| etag_of(&bytes)),
         }
     }
 
@@ -251,7 +242,7 @@ impl Plan {
             self.items[from].state = NewState::Removed;
             self.items[from].expect = Expect::Etag(read_etag);
         }
-        self.items[at].state = NewState::Content(bytes);
+        self.items[at].state = NewState::File(Content::Bytes(bytes));
         self.check_memory_limit()
     }
 
@@ -297,7 +288,7 @@ impl Plan {
         let is_target =
             |item: &&mut Item| matches!(item.state, NewState::MovedHere(_)) && item.from.as_ref() == Some(&path);
         if let Some(target) = self.items.iter_mut().find(is_target) {
-            target.state = NewState::CopyOf(file);
+            target.state = NewState::File(Content::Copy(file));
             target.mode = mode;
         }
         Ok(())
@@ -313,7 +304,8 @@ impl Plan {
 
     fn held_bytes(&self) -> usize {
         let held = |item: &Item| {
-            let (NewState::Content(bytes) | NewState::Append { more: bytes, .. }) = &item.state else { return 0 };
+            let NewState::File(content) = &item.state else { return 0 };
+            let (Content::Bytes(bytes) | Content::Append { more: bytes, .. }) = content else { return 0 };
             bytes.len()
         };
         self.items.iter().map(held).sum()

@@ -1,7 +1,7 @@
 //! The unified diff of a plan.
 
 use mainstay_core::{CancellationToken, Result};
-use mainstay_sandbox::{Dir, EntryKind, OpenFile};
+use mainstay_sandbox::{Content, Dir, EntryKind, OpenFile};
 
 use crate::files::diff::render::{Diff, FileVersion};
 use crate::files::planning::errors::MAX_WHOLE_FILE;
@@ -29,10 +29,7 @@ impl Plan {
                 None => self.add_file(diff, item, None),
             },
             NewState::CopiedTree(directory, _) => add_tree(diff, directory, Some(&item.path), &self.cancel),
-            NewState::MovedHere(EntryKind::File)
-            | NewState::Content(_)
-            | NewState::CopyOf(_)
-            | NewState::Append { .. } => {
+            NewState::MovedHere(EntryKind::File) | NewState::File(_) => {
                 let mode = self.mode(at).unwrap_or(0o644);
                 if self.size_on_disk(item) > MAX_WHOLE_FILE {
                     diff.omit_file();
@@ -58,7 +55,7 @@ impl Plan {
 
     /// How much would have to be read to show the item; 0 where the plan holds the content.
     fn size_on_disk(&self, item: &Item) -> u64 {
-        if let NewState::CopyOf(file) = &item.state {
+        if let NewState::File(Content::Copy(file)) = &item.state {
             return file.metadata().size;
         }
         let moved = matches!(item.state, NewState::MovedHere(_));

@@ -1,7 +1,7 @@
 //! What a plan does, as callers read it: before it is committed, and completed by what the commit did.
 
 use mainstay_core::{Context, Error, Result};
-use mainstay_sandbox::{EntryKind, StepResult, etag_of};
+use mainstay_sandbox::{Content, EntryKind, StepResult, etag_of};
 
 use crate::files::planning::plan::{NewState, Plan};
 use crate::files::planning::subtree::{TreeContents, summarize};
@@ -128,9 +128,9 @@ impl Plan {
                     item.before.filter(|metadata| metadata.kind == EntryKind::File).map(|metadata| metadata.size);
                 Some(ChangedEntry { holds, ..entry(ChangeKind::Removed, size, None) })
             }
-            NewState::Content(bytes) => Some(entry(put, Some(bytes.len() as u64), Some(etag_of(bytes)))),
-            NewState::CopyOf(file) => Some(entry(put, Some(file.metadata().size), None)),
-            NewState::Append { to, more } => {
+            NewState::File(Content::Bytes(bytes)) => Some(entry(put, Some(bytes.len() as u64), Some(etag_of(bytes)))),
+            NewState::File(Content::Copy(file)) => Some(entry(put, Some(file.metadata().size), None)),
+            NewState::File(Content::Append { to, more }) => {
                 // The commit finds it out while it writes; only a dry run has to read the whole file for it.
                 let etag = if dry_run { Some(self.etag(at)?) } else { None };
                 Some(entry(put, Some(to.metadata().size + more.len() as u64), etag))

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mainstay_core::{CancellationToken, Kind};
+use mainstay_sandbox::Content;
 
 use super::commit::DiffInReply;
 use super::memory_budget::{MemoryBudget, MemoryReservation};
@@ -21,7 +22,7 @@ fn plans_share_one_memory_budget_and_release_it() {
     let sample = SampleWorkspace::with(&[("x", &"x".repeat(600))]);
     let (mut first, mut second) = (plan(&sample), plan(&sample));
     let new = first.item("path", "y", LinkHandling::Follow).unwrap();
-    first.set_state(new, NewState::Content(vec![0; 600])).unwrap();
+    first.set_state(new, NewState::File(Content::Bytes(vec![0; 600]))).unwrap();
     let old = second.item("path", "x", LinkHandling::Follow).unwrap();
     assert_eq!(second.content(old).unwrap_err().kind, Kind::Unavailable);
     first.finish(false, DiffInReply::Never).unwrap();

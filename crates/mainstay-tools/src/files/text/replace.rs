@@ -36,12 +36,11 @@ pub(crate) fn replace(path: &str, mut content: Vec<u8>, edits: &[Edit]) -> Resul
             return Err(Error::field(&field, "old and new are the same; remove this edit."));
         }
         let found = occurrences(&content, edit.old.as_bytes());
-        match found.as_slice() {
-            [] => return Err(Error::field(&field, not_found(path, &content, &edit.old))),
-            several if several.len() > 1 && !edit.all => {
-                return Err(Error::field(&field, ambiguous(path, &content, several)));
-            }
-            _ => {}
+        if found.is_empty() {
+            return Err(Error::field(&field, not_found(path, &content, &edit.old)));
+        }
+        if found.len() > 1 && !edit.all {
+            return Err(Error::field(&field, ambiguous(path, &content, &found)));
         }
         let (after, count) = replace_all(&content, edit);
         content = after;

@@ -8,7 +8,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
-use super::path_buffer::PathBuffer;
+use super::visitor::PathBuffer;
 
 const GITIGNORE: &str = ".gitignore";
 const IGNORE: &str = ".ignore";

@@ -11,7 +11,6 @@ mod globs;
 mod ignore_rules;
 mod ordered_queue;
 pub(crate) mod page;
-mod path_buffer;
 #[cfg(test)]
 mod tests;
 mod traversal;
@@ -19,6 +18,5 @@ mod visitor;
 
 pub(crate) use globs::{EntryFilter, Globs};
 pub(crate) use ignore_rules::IgnoreRules;
-pub(crate) use path_buffer::PathBuffer;
 pub(crate) use traversal::Walk;
-pub(crate) use visitor::{Collected, PathCollector, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};
+pub(crate) use visitor::{Collected, PathBuffer, PathCollector, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};

@@ -12,8 +12,7 @@ use super::globs::{EntryFilter, Globs};
 use super::ignore_rules::IgnoreRules;
 use super::ordered_queue::{Key, OrderedQueue, Slot};
 use super::page::PageLimits;
-use super::path_buffer::PathBuffer;
-use super::visitor::{Collected, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};
+use super::visitor::{Collected, PathBuffer, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};
 use crate::progress::Progress;
 
 /// The deepest directory that is entered, counted from the start: each level holds a file descriptor.
@@ -48,7 +47,7 @@ impl Walk {
     /// Visits the tree below `start` until there is certainly more than one page of results.
     pub(crate) fn run<V: Visitor>(&self, start: &Arc<Dir>, visitor: &V) -> Result<Collected<V::Item>> {
         let rules = if self.ignored { Arc::default() } else { IgnoreRules::of_ancestors(start) };
-        let traversal = Traversal { walk: self, visitor, start: PathBuffer::new(start).base() };
+        let traversal = Traversal { walk: self, visitor, start: PathBuffer::new(start).base };
         let first =
             PendingDirectory { parent: start.clone(), name: None, rules, resume: self.resume.clone(), depth: 0 };
         let queue = OrderedQueue::new(Task::Directory(first), self.limits);

@@ -1,4 +1,4 @@
-//! What a walk calls for each entry, and what it brings back.
+//! What a walk calls for each entry, the paths of the entries, and what the walk brings back.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -155,5 +155,35 @@ impl Unread {
     /// `None` if every directory could be read.
     pub(crate) fn if_any(self) -> Option<Self> {
         Some(self).filter(|unread| unread.count > 0)
+    }
+}
+
+/// The path of a directory from its root, with room for the name of an entry: a directory may have a hundred thousand
+/// entries, whose paths are built in one buffer.
+pub(crate) struct PathBuffer {
+    bytes: Vec<u8>,
+    /// The length of the directory's part, with its slash.
+    pub(super) base: usize,
+}
+
+impl PathBuffer {
+    pub(crate) fn new(directory: &Dir) -> Self {
+        let mut bytes = Vec::new();
+        for name in directory.names() {
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.push(b'/');
+        }
+        Self { base: bytes.len(), bytes }
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.bytes[..self.base.saturating_sub(1)]))
+    }
+
+    /// The path of an entry. It replaces the entry before it.
+    pub(crate) fn join(&mut self, name: &OsStr) -> &Path {
+        self.bytes.truncate(self.base);
+        self.bytes.extend_from_slice(name.as_bytes());
+        Path::new(OsStr::from_bytes(&self.bytes))
     }
 }
