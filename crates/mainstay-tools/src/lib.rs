@@ -9,7 +9,6 @@ mod exec;
 mod files;
 mod progress;
 mod server;
-mod settings;
 mod setup;
 #[cfg(test)]
 mod testing;
@@ -17,8 +16,7 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use settings::{AgentsSettings, ContextSettings};
-pub use setup::Setup;
+pub use setup::{AgentsSettings, ContextSettings, Setup};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.

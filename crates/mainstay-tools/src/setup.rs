@@ -1,4 +1,5 @@
-//! What the tool families are built from.
+//! What the tool families are built from, with the configuration sections of two of them. Those are here and not in the
+//! families, because the program reads them before it builds any family.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -7,9 +8,10 @@ use std::time::Instant;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::Store;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::settings::{AgentsSettings, ContextSettings};
 use crate::watch::ResourceWatcher;
 
 /// Settings and shared services, handed to each family when it is built.
@@ -29,4 +31,42 @@ pub struct Setup {
     /// The watcher of files that clients have read as resources. Whoever builds the families runs it.
     pub watcher: ResourceWatcher,
     pub started: Instant,
+}
+
+/// Coordination of a team of agents.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsSettings {
+    /// Seconds without any call of an agent after which agents_list reports it as not alive.
+    pub heartbeat_seconds: u32,
+    /// Hours that agents_check_conflicts looks back at activities.
+    pub conflict_hours: u32,
+}
+
+impl Default for AgentsSettings {
+    fn default() -> Self {
+        Self { heartbeat_seconds: 90, conflict_hours: 24 }
+    }
+}
+
+/// Context caches.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ContextSettings {
+    /// The directory that holds the caches. Default: `caches` in the data directory.
+    pub cache_root: Option<PathBuf>,
+    /// The maximum duration of a call of the dialect `context`, in seconds.
+    #[schemars(range(min = 1))]
+    pub tool_timeout_secs: u64,
+    /// The maximum size of a reply, in bytes.
+    pub reply_bytes: u64,
+    /// The maximum memory for indexes of caches, in bytes. A cache whose index does not fit is read from disk for every
+    /// call.
+    pub memory_bytes: u64,
+}
+
+impl Default for ContextSettings {
+    fn default() -> Self {
+        Self { cache_root: None, tool_timeout_secs: 30, reply_bytes: 64 * 1024 * 1024, memory_bytes: 512 * 1024 * 1024 }
+    }
 }

@@ -10,24 +10,16 @@ use super::prelude::*;
 
 pub(crate) struct AnswerCollaboration(pub(super) AgentTools);
 
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
+/// Serialized, it is the status that the request has afterwards.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 enum Answer {
+    #[serde(rename(deserialize = "accept", serialize = "accepted"))]
     Accept,
+    #[serde(rename(deserialize = "decline", serialize = "declined"))]
     Decline,
+    #[serde(rename(deserialize = "complete", serialize = "completed"))]
     Complete,
-}
-
-impl Answer {
-    /// The status that the request has afterwards.
-    const fn status(self) -> &'static str {
-        match self {
-            Self::Accept => "accepted",
-            Self::Decline => "declined",
-            Self::Complete => "completed",
-        }
-    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -65,8 +57,8 @@ impl Tool for AnswerCollaboration {
     async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agent = validation::name("agent", args.agent)?;
         let note = validation::optional_text("note", args.note)?;
-        let (id, status, write_mode) = (args.id, args.answer.status(), write_mode(args.dry_run));
-        let changed = self.0.agents().answer(id, &agent, status, note, context.clock.now_ms(), write_mode).await?;
+        let (id, status, write_mode) = (args.id, wire_name(args.answer), write_mode(args.dry_run));
+        let changed = self.0.agents().answer(id, &agent, &status, note, context.clock.now_ms(), write_mode).await?;
         let row = updated_row(changed, ("request", id), "agents_collaborations", |row| refusal(&row, &agent))?;
         let done = Output { collaboration: row.into() };
         Ok(WriteReply::new(args.dry_run, || format!("set request {id} to {status}"), done))

@@ -76,12 +76,8 @@ impl Tool for List {
         let (rows, next_cursor) = args.page.cut(rows, size, |row| row.agent.clone());
         let alive_since_ms = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
         let agents = rows.into_iter().map(|state| Entry::new(state, alive_since_ms)).collect::<Result<_>>()?;
-        let (total, active) = if args.count {
-            let counts = self.0.agents().count_states(alive_since_ms).await?;
-            (Some(counts.known), Some(counts.active))
-        } else {
-            (None, None)
-        };
+        let counts = if args.count { Some(self.0.agents().count_states(alive_since_ms).await?) } else { None };
+        let (total, active) = counts.map(|counts| (counts.known, counts.active)).unzip();
         Ok(Output { agents, total, active, next_cursor })
     }
 }

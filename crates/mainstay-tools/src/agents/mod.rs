@@ -4,10 +4,9 @@
 //! resolve what those eight have stored. Everything is kept in the store; this family holds no state but a cached count.
 //!
 //! Every tool is one file of this folder. `prelude.rs` is what each of them imports, `types/` holds the argument
-//! and reply types that several of them share, `conflict_detection/` finds agents that work on the same thing.
+//! and reply types that several of them share, `conflict_detection.rs` finds agents that work on the same thing.
 
 mod activities;
-mod activity_count;
 mod answer_collaboration;
 mod check_conflicts;
 mod collaborations;
@@ -37,15 +36,14 @@ mod vote;
 use mainstay_core::{Effect, Family, Pace, Spec};
 use mainstay_store::{Agents, Store};
 
-use crate::settings::AgentsSettings;
-use crate::setup::Setup;
+use crate::setup::{AgentsSettings, Setup};
 
 /// What every tool of the family works on.
 #[derive(Debug, Clone)]
 pub(crate) struct AgentTools {
     store: Store,
     settings: AgentsSettings,
-    activity_count: activity_count::ActivityCount,
+    activity_count: activities::ActivityCount,
 }
 
 impl AgentTools {
@@ -53,7 +51,7 @@ impl AgentTools {
         Self {
             store: setup.store.clone(),
             settings: setup.agents.clone(),
-            activity_count: activity_count::ActivityCount::default(),
+            activity_count: activities::ActivityCount::default(),
         }
     }
 

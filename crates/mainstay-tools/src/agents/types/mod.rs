@@ -5,10 +5,7 @@ mod pagination;
 pub(crate) mod validation;
 mod write_reply;
 
-pub(crate) use enums::{
-    ActivityCategory, ActivityStatus, AgentStatus, CollaborationStatus, ComponentStatus, DecisionStatus, Priority,
-    wire_name,
-};
+pub(crate) use enums::*;
 pub(crate) use pagination::PageArgs;
 pub(crate) use write_reply::{WriteReply, updated_row, write_mode};
 
