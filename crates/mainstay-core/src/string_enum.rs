@@ -2,6 +2,7 @@
 
 /// Declares an enum together with its strings. Variant, string and list come from one place, so that a new variant can be
 /// neither without a string nor missing from `ALL`, on which the tests of the dialects' error tables rely.
+#[macro_export]
 macro_rules! string_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*

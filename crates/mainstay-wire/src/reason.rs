@@ -21,6 +21,7 @@ pub fn reason(reason: &Reason) -> Value {
             "operation": operation,
             "expires_at": iso8601(*expires_ms),
         }),
+        Reason::ConsentExpired => json!({ "expired": true }),
         Reason::Path { path } => json!({ "path": path }),
         Reason::EtagMismatch { path, etag } => json!({"path": path, "etag": etag}),
         Reason::FileTooLarge { path, size, limit } => json!({"path": path, "size": size, "limit": limit}),

@@ -6,11 +6,10 @@ use mainstay_core::{
     AnswerAction, CancellationToken, Context, Effect, Error, Kind, Question, Reason, Result, escape_invisible, new_id,
     redacted_full,
 };
-use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentState, NewConsent};
+use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentState};
 use serde_json::{Value, json};
 
-use super::policy::ConsentPolicy;
-use super::request::{CONSENT_PATH, ConsentError, Decider};
+use super::policy::{CONSENT_PATH, ConsentPolicy};
 use super::stored::audit_entry;
 
 /// Prefix of the keys of questions that ask for consent.
@@ -75,7 +74,7 @@ impl ConsentPolicy {
                 Ok(true)
             }
             Approval::Denied { id } => Err(Error::denied(format!("This call was not approved (consent {id})."))),
-            Approval::Pending { .. } | Approval::None => Ok(false),
+            Approval::None => Ok(false),
         }
     }
 
@@ -83,7 +82,7 @@ impl ConsentPolicy {
     async fn file(&self, context: &Context, request: &ConsentRequest<'_>, binding: Binding) -> Result<Consent> {
         let now_ms = context.clock.now_ms();
         let lifetime = i64::try_from(self.lifetime().as_millis()).unwrap_or(i64::MAX);
-        let new = NewConsent {
+        let new = Consent {
             id: new_id(),
             binding,
             summary: format!(
@@ -93,7 +92,10 @@ impl ConsentPolicy {
                 request.effect.as_str()
             ),
             arguments: redacted_full(request.args)?,
-            now_ms,
+            state: ConsentState::Pending,
+            decided_by: None,
+            reason: None,
+            created_ms: now_ms,
             expires_ms: now_ms.saturating_add(lifetime),
         };
         let id = new.id.clone();
@@ -185,16 +187,15 @@ impl ConsentPolicy {
             AnswerAction::Decline => false,
             AnswerAction::Cancel => return Ok(()),
         };
-        match self.requests.decide(&consent.id, &Decider::from(&*context.caller), approve, None).await {
-            Err(ConsentError::Failed(error)) => Err(error),
+        match self.requests.decide(&consent.id, &context.caller, approve, None).await {
             // Somebody else decided first, or it expired: the stored state says what that means for the call.
-            Ok(_) | Err(_) => Ok(()),
+            Err(error) if matches!(error.kind, Kind::Conflict | Kind::NotFound) => Ok(()),
+            decided => decided.map(drop),
         }
     }
 
     async fn audit(&self, context: &Context, consent: &Consent, outcome: &str) -> Result<()> {
-        let (by, request_id) = (Decider::from(&*context.caller), context.request_id.to_string());
-        let entry = audit_entry(consent, &by, request_id, context.clock.now_ms());
+        let entry = audit_entry(consent, &context.caller, context.request_id.to_string(), context.clock.now_ms());
         let session = context.session.as_deref().map(str::to_owned);
         self.requests.store.audit().append(AuditEntry { session, outcome: outcome.to_owned(), ..entry }).await?;
         Ok(())

@@ -6,10 +6,9 @@
 
 mod approval;
 mod policy;
-mod request;
 mod stored;
 
 pub use approval::{CONSENT_KEY, ConsentRequest};
-pub use policy::ConsentPolicy;
-pub use request::{CONSENT_PATH, ConsentError, ConsentStatus, ConsentView, Decider};
-pub use stored::ConsentStore;
+pub use mainstay_store::ConsentState;
+pub use policy::{CONSENT_PATH, ConsentPolicy};
+pub use stored::{ConsentStore, ConsentView};

@@ -2,13 +2,17 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mainstay_core::{Caller, Clock, Effect, Principal, PrincipalLimit, Scope, ToolInfo, canonical_digest};
+use mainstay_core::{
+    Caller, Clock, Effect, Error, Principal, PrincipalLimit, Result, Scope, ToolInfo, canonical_digest,
+};
 use mainstay_store::{Consent, Store};
 use serde_json::json;
 
-use super::request::{CONSENT_PATH, ConsentError, ConsentView, Decider};
-use super::stored::ConsentStore;
+use super::stored::{ConsentStore, ConsentView, not_found};
 use crate::ConsentSettings;
+
+/// The URL path of a consent request; its id follows.
+pub const CONSENT_PATH: &str = "/api/mcp/consent/";
 
 /// Calls of one principal that may wait for a person at once. Each holds a slot of the gate that other calls need.
 const MAX_WAITING: usize = 16;
@@ -63,42 +67,42 @@ impl ConsentPolicy {
     }
 
     /// A request, if this caller may see it: the one who made it, and those who may decide.
-    pub async fn find(&self, caller: &Caller, id: &str) -> Result<ConsentView, ConsentError> {
+    pub async fn find(&self, caller: &Caller, id: &str) -> Result<ConsentView> {
         let consent = self.requests.find(id).await?;
         if !may_see(caller, &consent) {
-            return Err(ConsentError::NotFound(id.to_owned()));
+            return Err(not_found(id));
         }
         Ok(self.requests.view(consent))
     }
 
     /// Decides a request in the name of this caller.
-    pub async fn decide(
-        &self,
-        caller: &Caller,
-        id: &str,
-        approve: bool,
-        reason: Option<&str>,
-    ) -> Result<ConsentView, ConsentError> {
+    pub async fn decide(&self, caller: &Caller, id: &str, approve: bool, reason: Option<&str>) -> Result<ConsentView> {
         let consent = self.find(caller, id).await?;
-        self.may_decide(caller, &consent.requested_by).map_err(ConsentError::NotAllowed)?;
-        self.requests.decide(id, &Decider::from(caller), approve, reason).await
+        self.may_decide(caller, &consent.requested_by)?;
+        self.requests.decide(id, caller, approve, reason).await
     }
 
     /// Whether this caller may decide a request of that principal. The error tells the caller why not.
-    pub fn may_decide(&self, caller: &Caller, requested_by: &str) -> Result<(), String> {
+    pub fn may_decide(&self, caller: &Caller, requested_by: &str) -> Result<()> {
         if caller.principal.is_local() {
             return match caller.ip {
                 None => Ok(()),
-                Some(ip) if !ip.is_loopback() => Err("Without a token, only requests from this machine may decide.".into()),
+                Some(ip) if !ip.is_loopback() => {
+                    Err(Error::denied("Without a token, only requests from this machine may decide."))
+                }
                 Some(_) if self.settings.without_token => Ok(()),
-                Some(_) => Err("Commands that this server runs could send this request too, so deciding over HTTP needs a token. Use `mainstay consent approve` or `mainstay consent deny` on this machine.".into()),
+                Some(_) => Err(Error::denied(
+                    "Commands that this server runs could send this request too, so deciding over HTTP needs a token. Use `mainstay consent approve` or `mainstay consent deny` on this machine.",
+                )),
             };
         }
         if !caller.scopes.allows(Scope::Consent) {
-            return Err("Deciding needs the scope \"consent\", which the token does not have.".into());
+            return Err(Error::denied("Deciding needs the scope \"consent\", which the token does not have."));
         }
         if caller.principal.as_str() == requested_by && !self.settings.self_approval {
-            return Err("You may not decide your own request. Another principal with the scope \"consent\" can, or `mainstay consent approve` on the server's machine.".into());
+            return Err(Error::denied(
+                "You may not decide your own request. Another principal with the scope \"consent\" can, or `mainstay consent approve` on the server's machine.",
+            ));
         }
         Ok(())
     }
@@ -106,10 +110,12 @@ impl ConsentPolicy {
     /// Fails if a program without a token tries to decide a request that was made with one. Where tokens are optional,
     /// a client could otherwise leave its token out and approve its own request. On the page the CSRF token shows that
     /// a person was there.
-    pub async fn check_unattended(&self, caller: &Caller, id: &str) -> Result<(), ConsentError> {
+    pub async fn check_unattended(&self, caller: &Caller, id: &str) -> Result<()> {
         let consent = self.requests.find(id).await?;
         if caller.principal.is_local() && !Principal::from_stored(&consent.binding.principal).is_local() {
-            return Err(ConsentError::NotAllowed("This call was made with a token, so a program without one may not decide it. Open the request's page in a browser, use `mainstay consent approve` or `mainstay consent deny`, or send a token that has the scope \"consent\".".into()));
+            return Err(Error::denied(
+                "This call was made with a token, so a program without one may not decide it. Open the request's page in a browser, use `mainstay consent approve` or `mainstay consent deny`, or send a token that has the scope \"consent\".",
+            ));
         }
         Ok(())
     }

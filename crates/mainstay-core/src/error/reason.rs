@@ -27,6 +27,8 @@ pub enum Reason {
     QueueFull { queue: u64 },
     /// A person has to approve the call first.
     ConsentNeeded { id: String, url: String, operation: String, expires_ms: i64 },
+    /// The consent request has expired.
+    ConsentExpired,
     /// The file or directory the error is about.
     Path { path: String },
     /// The file has another etag than the caller expected.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mainstay_auth::ConsentSettings;
-use mainstay_auth::consent::{ConsentError, ConsentStatus};
+use mainstay_auth::consent::ConsentState;
 use mainstay_core::{AnswerAction, Effect, Error, Kind, Question, Reason, iso8601};
 use mainstay_engine::EngineSettings;
 use mainstay_store::Phase;
@@ -35,11 +35,11 @@ async fn after_approval_the_same_call_runs_once_and_only_once() {
     assert_eq!((operation.as_str(), iso8601(expires_ms).as_str()), ("test_wipe", "2027-01-15T08:30:00Z"));
     assert_eq!(fixture.asked(&local(), args.clone()).await, id, "the same call asks the same question");
     let decided = fixture.engine.consent().decide(&local(), id, true, Some("fine")).await.unwrap();
-    assert_eq!((decided.status, decided.reason.as_deref()), (ConsentStatus::Approved, Some("fine")));
+    assert_eq!((decided.status, decided.reason.as_deref()), (ConsentState::Approved, Some("fine")));
     assert!(fixture.call(&local(), "test_wipe", args.clone()).await.is_ok());
     assert_ne!(fixture.asked(&local(), args).await, id);
     assert_eq!(fixture.wiped(), 1);
-    assert_eq!(fixture.engine.consent().find(&local(), id).await.unwrap().status, ConsentStatus::Used);
+    assert_eq!(fixture.engine.consent().find(&local(), id).await.unwrap().status, ConsentState::Used);
 }
 
 #[tokio::test]
@@ -79,8 +79,8 @@ async fn what_has_expired_can_be_neither_decided_nor_used() {
     let undecided = fixture.asked(&local(), json!({"file": "a"})).await;
     fixture.clock.advance(half_an_hour);
     let refused = fixture.engine.consent().decide(&local(), &undecided, true, None).await.unwrap_err();
-    assert!(matches!(refused, ConsentError::Expired), "{refused}");
-    assert_eq!(fixture.engine.consent().find(&local(), &undecided).await.unwrap().status, ConsentStatus::Expired);
+    assert_eq!(refused.reason.as_deref(), Some(&Reason::ConsentExpired), "{refused}");
+    assert_eq!(fixture.engine.consent().find(&local(), &undecided).await.unwrap().status, ConsentState::Expired);
     let approved = fixture.asked(&local(), json!({"file": "a"})).await;
     fixture.engine.consent().decide(&local(), &approved, true, None).await.unwrap();
     fixture.clock.advance(half_an_hour);
@@ -95,7 +95,10 @@ async fn a_decision_is_made_once() {
     fixture.engine.consent().decide(&local(), &id, false, None).await.unwrap();
     for approve in [true, false] {
         let refused = fixture.engine.consent().decide(&local(), &id, approve, None).await.unwrap_err();
-        assert!(matches!(refused, ConsentError::Decided(ConsentStatus::Denied)), "{refused}");
+        assert_eq!(
+            (refused.kind, refused.public.as_ref()),
+            (Kind::Conflict, "This request is already decided: it is denied.")
+        );
     }
     let refused = fixture.call(&local(), "test_wipe", json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, fixture.wiped()), (Kind::Denied, 0));
@@ -111,13 +114,13 @@ async fn nobody_decides_on_their_own_request_or_without_the_scope() {
     let agents = fixture.asked(&agent, json!({"file": "a"})).await;
     for (caller, id) in [(&alice, &own), (&agent, &agents), (&with_token("agent", "delete admin"), &agents)] {
         let refused = fixture.engine.consent().decide(caller, id, true, None).await.unwrap_err();
-        assert!(matches!(refused, ConsentError::NotAllowed(_)), "{refused}");
+        assert_eq!(refused.kind, Kind::Denied, "{refused}");
     }
     // To somebody who may neither see nor decide it, it is not there.
     let refused = fixture.engine.consent().decide(&agent, &own, true, None).await.unwrap_err();
-    assert!(matches!(refused, ConsentError::NotFound(_)), "{refused}");
+    assert_eq!(refused.kind, Kind::NotFound, "{refused}");
     assert!(fixture.engine.consent().find(&agent, &own).await.is_err());
-    assert_eq!(fixture.engine.consent().find(&agent, &agents).await.unwrap().status, ConsentStatus::Pending);
+    assert_eq!(fixture.engine.consent().find(&agent, &agents).await.unwrap().status, ConsentState::Pending);
     for id in [&own, &agents] {
         assert!(fixture.engine.consent().decide(&boss, id, true, None).await.is_ok());
     }
@@ -241,8 +244,9 @@ async fn a_reason_that_is_too_long_decides_nothing() {
     let fixture = Fixture::new().await;
     let id = fixture.asked(&local(), json!({"file": "a"})).await;
     assert!(fixture.engine.consent().decide(&local(), &id, true, Some(&"x".repeat(501))).await.is_err());
-    assert_eq!(fixture.engine.consent().find(&local(), &id).await.unwrap().status, ConsentStatus::Pending);
+    assert_eq!(fixture.engine.consent().find(&local(), &id).await.unwrap().status, ConsentState::Pending);
     for strange in ["", "../x", "a b", &"a".repeat(65), "é"] {
-        assert!(matches!(fixture.engine.consent().find(&local(), strange).await, Err(ConsentError::NotFound(_))));
+        let refused = fixture.engine.consent().find(&local(), strange).await.unwrap_err();
+        assert_eq!(refused.kind, Kind::NotFound, "{refused}");
     }
 }

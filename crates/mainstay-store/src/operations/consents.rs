@@ -3,7 +3,8 @@
 //! A request is pending until it is decided or expires; an approval is used up by the call it was for. Every step is a
 //! conditional update, so that of two replicas that act at once one succeeds.
 
-use serde::Deserialize;
+use mainstay_core::string_enum;
+use serde::{Deserialize, Serialize};
 
 use super::Database;
 use crate::sql::{Columns, FromColumns as _, from_columns, params};
@@ -19,35 +20,30 @@ pub struct Binding {
     pub policy: String,
 }
 
-/// A request for consent.
-#[derive(Debug, Clone)]
-pub struct NewConsent {
+string_enum! {
+    /// Stored, and shown to programs, under these names.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum ConsentState {
+        Pending = "pending",
+        Approved = "approved",
+        Denied = "denied",
+        /// Approved, and the one call it was for has been made.
+        Used = "used",
+        /// Never stored: what is pending or approved becomes this when its time is over.
+        #[serde(skip_deserializing)]
+        Expired = "expired",
+    }
+}
+
+/// A request for consent, and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Consent {
     pub id: String,
     pub binding: Binding,
     /// What will happen, in words for the person who decides.
     pub summary: String,
     /// The arguments as that person sees them.
-    pub arguments: String,
-    pub now_ms: i64,
-    pub expires_ms: i64,
-}
-
-/// Stored under the names of the variants in snake case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConsentState {
-    Pending,
-    Approved,
-    Denied,
-    /// Approved, and the one call it was for has been made.
-    Used,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Consent {
-    pub id: String,
-    pub binding: Binding,
-    pub summary: String,
     pub arguments: String,
     pub state: ConsentState,
     pub decided_by: Option<String>,
@@ -55,6 +51,14 @@ pub struct Consent {
     pub reason: Option<String>,
     pub created_ms: i64,
     pub expires_ms: i64,
+}
+
+impl Consent {
+    /// The state at this time. Whether something has expired depends on the clock, not on what is stored.
+    pub fn state_at(&self, now_ms: i64) -> ConsentState {
+        let expires = matches!(self.state, ConsentState::Pending | ConsentState::Approved);
+        if expires && self.expires_ms <= now_ms { ConsentState::Expired } else { self.state }
+    }
 }
 
 /// What became of a new request.
@@ -79,9 +83,8 @@ pub struct Decision {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DecisionOutcome {
     Recorded,
-    /// Another decision was first; a decision is never changed.
-    AlreadyDecided(ConsentState),
-    Expired,
+    /// Another decision was first, or it has expired; a decision is never changed.
+    Rejected(ConsentState),
     NotFound,
 }
 
@@ -92,15 +95,10 @@ pub enum Approval {
     Approved {
         id: String,
     },
-    /// A request with this binding is pending: use it instead of making a second one.
-    Pending {
-        id: String,
-        expires_ms: i64,
-    },
     Denied {
         id: String,
     },
-    /// There is no request, or it was used up or has expired.
+    /// There is no request, or it is pending, was used up or has expired.
     None,
 }
 
@@ -145,25 +143,23 @@ const USE_APPROVAL: &str = "UPDATE consent SET state = 'used' WHERE id = \
 pub struct Consents<'s>(pub(crate) &'s Database);
 
 impl Consents<'_> {
-    /// Stores a request, or returns the pending one with the same binding.
-    pub async fn request(self, consent: NewConsent) -> Result<ConsentRequest> {
+    /// Stores a pending request, or returns the one that is pending with the same binding.
+    pub async fn request(self, consent: Consent) -> Result<ConsentRequest> {
         let outcome = transaction!(self.0.writer, consent, |db, new| {
             let Binding { principal, target, args_digest, policy } = &new.binding;
-            let like = params![principal, target, args_digest, policy, new.now_ms];
+            let like = params![principal, target, args_digest, policy, new.created_ms];
             if let Some(pending) = db.one(PENDING_LIKE, &like).await? {
                 return Ok(Some(ConsentRequest::Pending(Box::new(pending))));
             }
-            let pending: Option<i64> = db.one(COUNT_PENDING, &params![principal, new.now_ms]).await?;
+            let pending: Option<i64> = db.one(COUNT_PENDING, &params![principal, new.created_ms]).await?;
             if pending >= Some(i64::from(MOST_PENDING)) {
                 return Ok(Some(ConsentRequest::TooMany { limit: MOST_PENDING }));
             }
-            let NewConsent { id, binding: _, summary, arguments, now_ms, expires_ms } = new;
-            let values = params![id, principal, target, args_digest, policy, summary, now_ms, expires_ms, arguments];
-            if db.execute(INSERT, &values).await? == 0 {
-                return Ok(None);
-            }
-            let stored = db.one(FIND, &params![id]).await?;
-            Ok(stored.map(|stored| ConsentRequest::Pending(Box::new(stored))))
+            let Consent { id, summary, arguments, created_ms, expires_ms, .. } = new;
+            let values =
+                params![id, principal, target, args_digest, policy, summary, created_ms, expires_ms, arguments];
+            let stored = db.execute(INSERT, &values).await? > 0;
+            Ok(stored.then(|| ConsentRequest::Pending(Box::new(new.clone()))))
         })?;
         outcome.ok_or_else(|| StoreError::failed("a consent request with this id exists already"))
     }
@@ -189,10 +185,8 @@ impl Consents<'_> {
             }
             Ok(match db.one::<Consent>(FIND, &params![id]).await?.map(|consent| consent.state) {
                 None => DecisionOutcome::NotFound,
-                Some(ConsentState::Pending) => DecisionOutcome::Expired,
-                Some(state @ (ConsentState::Approved | ConsentState::Denied | ConsentState::Used)) => {
-                    DecisionOutcome::AlreadyDecided(state)
-                }
+                Some(ConsentState::Pending) => DecisionOutcome::Rejected(ConsentState::Expired),
+                Some(state) => DecisionOutcome::Rejected(state),
             })
         })
     }
@@ -205,15 +199,9 @@ impl Consents<'_> {
             if let Some(id) = db.one(USE_APPROVAL, &values).await? {
                 return Ok(Approval::Approved { id });
             }
-            let Some(consent) = db.one(PENDING_OR_DENIED, &values).await? else {
-                return Ok(Approval::None);
-            };
-            let Consent { id, state, expires_ms, .. } = consent;
-            Ok(match state {
-                ConsentState::Pending => Approval::Pending { id, expires_ms },
-                ConsentState::Denied => Approval::Denied { id },
-                ConsentState::Approved | ConsentState::Used => Approval::None,
-            })
+            let newest: Option<Consent> = db.one(PENDING_OR_DENIED, &values).await?;
+            let denied = newest.filter(|consent| consent.state == ConsentState::Denied);
+            Ok(denied.map_or(Approval::None, |consent| Approval::Denied { id: consent.id }))
         })
     }
 }

@@ -1,8 +1,7 @@
 use std::sync::Arc;
 
 use mainstay_store::{
-    Approval, Binding, Consent, ConsentRequest, ConsentState, Consents, Decision, DecisionOutcome, NewConsent, Store,
-    StoreError,
+    Approval, Binding, Consent, ConsentRequest, ConsentState, Consents, Decision, DecisionOutcome, Store, StoreError,
 };
 
 use crate::testing::{TestDatabase, at_once};
@@ -30,13 +29,16 @@ fn binding() -> Binding {
     Binding { principal: "ann".into(), target: "files_delete".into(), args_digest: "d".into(), policy: "v1".into() }
 }
 
-fn request(id: &str, now_ms: i64) -> NewConsent {
-    NewConsent {
+fn request(id: &str, now_ms: i64) -> Consent {
+    Consent {
         id: id.into(),
         binding: binding(),
         summary: "Delete a.txt".into(),
         arguments: "{}".into(),
-        now_ms,
+        state: ConsentState::Pending,
+        decided_by: None,
+        reason: None,
+        created_ms: now_ms,
         expires_ms: 1000,
     }
 }
@@ -45,7 +47,7 @@ fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Decision {
     Decision { id: id.into(), by: by.into(), approve, reason: (!approve).then(|| "too much".into()), now_ms }
 }
 
-async fn filed(store: &Store, new: NewConsent) -> Consent {
+async fn filed(store: &Store, new: Consent) -> Consent {
     match store.consents().request(new).await.unwrap() {
         ConsentRequest::Pending(consent) => *consent,
         ConsentRequest::TooMany { limit } => panic!("{limit} wait"),
@@ -73,8 +75,7 @@ async fn a_second_request_returns_the_pending_one(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let first = filed(&store, request("c1", 10)).await;
     assert_eq!(filed(&store, request("c2", 11)).await, first);
-    let pending = Approval::Pending { id: "c1".into(), expires_ms: 1000 };
-    assert_eq!(store.consents().use_approval(binding(), 12).await.unwrap(), pending);
+    assert_eq!(store.consents().use_approval(binding(), 12).await.unwrap(), Approval::None);
     let mut other = request("c3", 12);
     other.binding.args_digest = "e".into();
     assert_eq!(filed(&store, other).await.id, "c3");
@@ -84,7 +85,7 @@ async fn an_expired_request_is_not_returned_for_a_new_one(database: Arc<TestData
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
-    let second = NewConsent { expires_ms: 2000, ..request("c2", 1000) };
+    let second = Consent { expires_ms: 2000, ..request("c2", 1000) };
     assert_eq!(filed(&store, second).await.id, "c2");
 }
 
@@ -100,7 +101,7 @@ async fn a_request_id_that_is_in_use_is_rejected(database: Arc<TestDatabase>) {
 async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let numbered = |principal: &str, number: usize, now_ms: i64| {
-        let mut new = NewConsent { expires_ms: now_ms + 100, ..request(&format!("{principal}{number}"), now_ms) };
+        let mut new = Consent { expires_ms: now_ms + 100, ..request(&format!("{principal}{number}"), now_ms) };
         (new.binding.principal, new.binding.args_digest) = (principal.into(), number.to_string());
         new
     };
@@ -117,7 +118,7 @@ async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Ar
     let ConsentRequest::Pending(one) = &waiting[0] else { panic!("{waiting:?}") };
     assert_eq!(store.consents().find("ann60").await.unwrap(), None);
     // The same request, one of another principal, and one after a decision or when the others have expired: all are stored.
-    assert_eq!(filed(&store, NewConsent { binding: one.binding.clone(), ..request("again", 20) }).await, **one);
+    assert_eq!(filed(&store, Consent { binding: one.binding.clone(), ..request("again", 20) }).await, **one);
     filed(&store, numbered("bob", 1, 20)).await;
     assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), DecisionOutcome::Recorded);
     filed(&store, numbered("ann", 61, 30)).await;
@@ -129,7 +130,7 @@ async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Ar
 async fn pending_requests_come_oldest_first(database: Arc<TestDatabase>) {
     let store = database.open().await;
     for (id, now_ms, expires_ms) in [("c2", 20, 900), ("c3", 30, 40), ("c1", 10, 900), ("c4", 40, 900)] {
-        let mut new = NewConsent { expires_ms, ..request(id, now_ms) };
+        let mut new = Consent { expires_ms, ..request(id, now_ms) };
         new.binding.args_digest = id.into();
         store.consents().request(new).await.unwrap();
     }
@@ -145,7 +146,7 @@ async fn a_decision_is_recorded_once(database: Arc<TestDatabase>) {
     store.consents().request(request("c1", 10)).await.unwrap();
     assert_eq!(store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap(), DecisionOutcome::Recorded);
     let again = store.consents().decide(ruling("c1", "other", true, 30)).await.unwrap();
-    assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Denied));
+    assert_eq!(again, DecisionOutcome::Rejected(ConsentState::Denied));
     let found = store.consents().find("c1").await.unwrap().unwrap();
     assert_eq!((found.state, found.decided_by.as_deref()), (ConsentState::Denied, Some("boss")));
     assert_eq!((found.arguments.as_str(), found.reason.as_deref()), ("{}", Some("too much")));
@@ -154,7 +155,10 @@ async fn a_decision_is_recorded_once(database: Arc<TestDatabase>) {
 async fn a_request_that_is_unknown_or_expired_cannot_be_decided(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
-    assert_eq!(store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(), DecisionOutcome::Expired);
+    assert_eq!(
+        store.consents().decide(ruling("c1", "boss", true, 1000)).await.unwrap(),
+        DecisionOutcome::Rejected(ConsentState::Expired)
+    );
     assert_eq!(store.consents().decide(ruling("c2", "boss", true, 20)).await.unwrap(), DecisionOutcome::NotFound);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Pending);
 }
@@ -166,7 +170,7 @@ async fn an_approval_is_used_up_by_one_call(database: Arc<TestDatabase>) {
     assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), Approval::None);
     assert_eq!(store.consents().find("c1").await.unwrap().unwrap().state, ConsentState::Used);
     let again = store.consents().decide(ruling("c1", "boss", true, 40)).await.unwrap();
-    assert_eq!(again, DecisionOutcome::AlreadyDecided(ConsentState::Used));
+    assert_eq!(again, DecisionOutcome::Rejected(ConsentState::Used));
 }
 
 async fn an_approval_is_valid_for_its_own_binding_only(database: Arc<TestDatabase>) {
@@ -197,8 +201,7 @@ async fn a_denial_holds_until_there_is_a_new_request(database: Arc<TestDatabase>
     store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Denied { id: "c1".into() });
     store.consents().request(request("c2", 30)).await.unwrap();
-    let pending = Approval::Pending { id: "c2".into(), expires_ms: 1000 };
-    assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), pending);
+    assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), Approval::None);
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);
 }
 

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use mainstay_auth::consent::{ConsentStore, ConsentView, Decider};
-use mainstay_core::SystemClock;
+use mainstay_auth::consent::{ConsentStore, ConsentView};
+use mainstay_core::{Caller, Principal, SystemClock};
 use serde_json::json;
 
 use super::terminal::{self, print_line};
@@ -59,7 +59,7 @@ fn described(consent: &ConsentView) -> serde_json::Value {
 
 /// Records a decision. Whoever can open the store may decide: it could be changed by hand as well.
 async fn decide(requests: &ConsentStore, decision: &Decision, approve: bool) -> anyhow::Result<()> {
-    let by = Decider { name: format!("cli:{}", user()), ip: None };
+    let by = Caller { principal: Principal::from_stored(&format!("cli:{}", user())), ..Caller::local(None) };
     let decided = requests.decide(&decision.id, &by, approve, decision.reason.as_deref()).await?;
     let what = if approve { "approved: the same call may run once until" } else { "denied; the request expires at" };
     print_line(format_args!("{} {what} {}", terminal::line(&decided.operation), decided.expires_at));

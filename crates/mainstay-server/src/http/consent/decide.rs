@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
-use mainstay_auth::consent::{ConsentError, ConsentView};
-use mainstay_core::{Call, Error, Kind};
+use mainstay_auth::consent::ConsentView;
+use mainstay_core::{Call, Error, Kind, Reason, Result};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -95,12 +95,12 @@ impl Consents {
         let action = FormAction::Decide { id, by: visitor.caller.principal.as_str() };
         let deciding = async {
             if !self.csrf.verify(&self.engine, visitor.headers, action, &form_field(sent, "csrf")).await? {
-                return Err(ConsentError::NotAllowed(FOREIGN_FORM.to_owned()));
+                return Err(Error::denied(FOREIGN_FORM));
             }
             let approve = match form_field(sent, "decision").as_str() {
                 "approved" => true,
                 "denied" => false,
-                _ => return Err(Error::invalid("decision must be approved or denied.").into()),
+                _ => return Err(Error::invalid("decision must be approved or denied.")),
             };
             self.engine.consent().decide(&visitor.caller, id, approve, Some(&form_field(sent, "reason"))).await
         };
@@ -109,7 +109,7 @@ impl Consents {
     }
 
     /// The page after the request: the consent in its new state, or the error.
-    async fn page(&self, visitor: &Visitor<'_>, found: Result<ConsentView, ConsentError>) -> Response {
+    async fn page(&self, visitor: &Visitor<'_>, found: Result<ConsentView>) -> Response {
         match found {
             Ok(consent) => page::request(self, visitor, &consent).await,
             Err(error) => page::error(status(&error), &error.to_string()),
@@ -123,24 +123,13 @@ impl Consents {
         visitor: &Visitor<'_>,
         what: &str,
         id: &str,
-        work: impl Future<Output = Result<ConsentView, ConsentError>>,
-    ) -> Result<ConsentView, ConsentError> {
+        work: impl Future<Output = Result<ConsentView>>,
+    ) -> Result<ConsentView> {
         let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
         let mut call = Call::new(visitor.caller.clone());
         call.policy = mainstay_wire::agents::POLICY;
         let operation = format!("consent/{what} {id}");
-        let mut ended = None;
-        let recorded = self.engine.audited_query(&operation, &call, None, async {
-            let result = work.await;
-            let outcome = result.as_ref().map(|_| ()).map_err(ConsentError::to_error);
-            ended = Some(result);
-            outcome
-        });
-        let mut consent = match (recorded.await, ended) {
-            (_, Some(result)) => result?,
-            (Err(error), None) => return Err(error.into()),
-            (Ok(()), None) => return Err(Error::internal("an audited query ended without a result").into()),
-        };
+        let mut consent = self.engine.audited_query(&operation, &call, None, work).await?;
         if let Some(name) = self.engine.display_name(&consent.operation) {
             consent.operation = name;
         }
@@ -148,10 +137,7 @@ impl Consents {
     }
 }
 
-fn to_json<R: IntoResponse>(
-    result: Result<ConsentView, ConsentError>,
-    encode: impl FnOnce(ConsentView) -> R,
-) -> Response {
+fn to_json<R: IntoResponse>(result: Result<ConsentView>, encode: impl FnOnce(ConsentView) -> R) -> Response {
     match result {
         Ok(consent) => encode(consent).into_response(),
         Err(error) => error_response(status(&error), &error.to_string()),
@@ -163,15 +149,15 @@ fn error_response(status: StatusCode, message: &str) -> Response {
     (status, Json(json!({"success": false, "error": message}))).into_response()
 }
 
-fn status(error: &ConsentError) -> StatusCode {
-    match error {
-        ConsentError::NotFound(_) => StatusCode::NOT_FOUND,
-        ConsentError::Decided(_) => StatusCode::CONFLICT,
-        ConsentError::Expired => StatusCode::GONE,
-        ConsentError::NotAllowed(_) => StatusCode::FORBIDDEN,
-        ConsentError::Failed(error) if error.kind == Kind::Invalid => StatusCode::BAD_REQUEST,
-        ConsentError::Failed(error) if error.kind == Kind::RateLimited => StatusCode::TOO_MANY_REQUESTS,
-        ConsentError::Failed(error) => {
+fn status(error: &Error) -> StatusCode {
+    match (error.kind, error.reason.as_deref()) {
+        (Kind::NotFound, _) => StatusCode::NOT_FOUND,
+        (Kind::Conflict, Some(Reason::ConsentExpired)) => StatusCode::GONE,
+        (Kind::Conflict, _) => StatusCode::CONFLICT,
+        (Kind::Denied, _) => StatusCode::FORBIDDEN,
+        (Kind::Invalid, _) => StatusCode::BAD_REQUEST,
+        (Kind::RateLimited, _) => StatusCode::TOO_MANY_REQUESTS,
+        _ => {
             tracing::error!(detail = error.detail, "a consent request could not be shown or decided");
             StatusCode::SERVICE_UNAVAILABLE
         }

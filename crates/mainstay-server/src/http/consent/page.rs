@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use mainstay_auth::consent::{CONSENT_PATH, ConsentStatus, ConsentView};
+use mainstay_auth::consent::{CONSENT_PATH, ConsentState, ConsentView};
 use mainstay_core::Result;
 
 use super::cookie::browser_id_or_new;
@@ -60,12 +60,12 @@ async fn forms(
     let (engine, by) = (&consents.engine, visitor.caller.principal.as_str());
     let allowed = engine.consent().may_decide(&visitor.caller, &consent.requested_by);
     let action = match (consent.status, allowed) {
-        (ConsentStatus::Pending, Ok(())) => {
+        (ConsentState::Pending, Ok(())) => {
             let csrf = consents.csrf.token(engine, browser, FormAction::Decide { id: &consent.id, by }).await?;
             filled(FORM, &[("path", &format!("{CONSENT_PATH}{}", consent.id)), ("csrf", &csrf)])
         }
-        (ConsentStatus::Pending, Err(reason)) => format!("<p>{}</p>", escaped(&reason)),
-        (ConsentStatus::Approved | ConsentStatus::Denied | ConsentStatus::Used | ConsentStatus::Expired, _) => {
+        (ConsentState::Pending, Err(refusal)) => format!("<p>{}</p>", escaped(&refusal.public)),
+        (ConsentState::Approved | ConsentState::Denied | ConsentState::Used | ConsentState::Expired, _) => {
             String::new()
         }
     };
@@ -112,11 +112,11 @@ fn headline(consent: &ConsentView) -> (&'static str, String) {
     let by = consent.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let why = consent.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
     match consent.status {
-        ConsentStatus::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
-        ConsentStatus::Approved => ("Approved", format!("Approved{by}{why}. The same call can now run once.")),
-        ConsentStatus::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
-        ConsentStatus::Used => ("Approved and used", format!("Approved{by}{why}. The call was made.")),
-        ConsentStatus::Expired => ("Expired", "This request has expired. Make the call again to get a new one.".into()),
+        ConsentState::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
+        ConsentState::Approved => ("Approved", format!("Approved{by}{why}. The same call can now run once.")),
+        ConsentState::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
+        ConsentState::Used => ("Approved and used", format!("Approved{by}{why}. The call was made.")),
+        ConsentState::Expired => ("Expired", "This request has expired. Make the call again to get a new one.".into()),
     }
 }
 
