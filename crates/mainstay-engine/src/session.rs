@@ -54,7 +54,7 @@ impl Engine {
 
     /// Claims a one-time value, such as the nonce of a request state; false if it has been claimed before.
     pub async fn use_once(&self, nonce: &str, life: Duration) -> Result<bool> {
-        Ok(self.0.store.nonces().claim(nonce, self.expiry(life)).await?)
+        Ok(self.0.store.secrets().claim_nonce(nonce, self.expiry(life)).await?)
     }
 
     /// When something that lives this long from now on expires.

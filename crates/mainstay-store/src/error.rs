@@ -29,10 +29,6 @@ impl StoreError {
         Self::Failed(why.to_string())
     }
 
-    pub(crate) fn open(why: impl std::fmt::Display) -> Self {
-        Self::Open(why.to_string())
-    }
-
     /// Not an `impl From`, which would make the driver's types part of this crate's interface.
     pub(crate) fn from_driver(error: &sqlx::Error) -> Self {
         if matches!(error, sqlx::Error::PoolClosed) { Self::Closed } else { Self::failed(error) }

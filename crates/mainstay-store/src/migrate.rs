@@ -70,7 +70,7 @@ async fn apply(connection: &mut WriteConnection) -> Result<()> {
 fn check(number: i64, known: Option<Vec<u8>>, found: &[u8]) -> Result<()> {
     let Some(known) = known else {
         let newest = MIGRATIONS.iter().map(|migration| migration.number).max().unwrap_or(0);
-        return Err(StoreError::open(format!(
+        return Err(StoreError::Open(format!(
             "the database was created by a newer version: it has migration {number}, and this version has migrations \
              up to {newest}. Use the newer version, or a copy of the database from before it"
         )));
@@ -78,7 +78,7 @@ fn check(number: i64, known: Option<Vec<u8>>, found: &[u8]) -> Result<()> {
     if known == found {
         return Ok(());
     }
-    Err(StoreError::open(format!(
+    Err(StoreError::Open(format!(
         "migration {number} in the database is not the one this version has, so its tables differ. \
          Use the version that created the database, or start with a new one"
     )))

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::operations::{
-    Agents, AuditLog, Consents, Database, Feed, Idempotency, Nonces, OAuth, Secrets, Sessions, SigningKeys, sweep,
-};
+use crate::operations::{Agents, AuditLog, Consents, Database, Feed, Idempotency, OAuth, Secrets, Sessions, sweep};
 use crate::sql::{Connector, Readers};
 use crate::url::Location;
 use crate::writer::Writer;
@@ -58,16 +56,8 @@ impl Store {
         Feed(&self.database)
     }
 
-    pub fn nonces(&self) -> Nonces<'_> {
-        Nonces(&self.database)
-    }
-
     pub fn oauth(&self) -> OAuth<'_> {
         OAuth(&self.database)
-    }
-
-    pub fn signing_keys(&self) -> SigningKeys<'_> {
-        SigningKeys(&self.database)
     }
 
     pub fn agents(&self) -> Agents<'_> {
@@ -80,7 +70,7 @@ impl Store {
 
     /// `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
-        self.database.readers.engine().name()
+        self.database.readers.engine().pick("sqlite", "postgres")
     }
 
     /// Whether the database answers and the writer is not failing.

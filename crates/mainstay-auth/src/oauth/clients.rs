@@ -100,7 +100,7 @@ impl ClientRegistry {
             OldKeys::Expire => after(now_ms, ACCESS_LIFETIME + 12 * FRESH),
             OldKeys::Revoke => now_ms,
         };
-        self.store.signing_keys().rotate(key, until_ms).await?;
+        self.store.oauth().rotate_signing_key(key, until_ms).await?;
         self.audit("oauth/key/rotate", &json!({ "key": id, "old_until_ms": until_ms })).await?;
         Ok(id)
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use mainstay_core::{Error, Principal, Scope, Scopes, new_id};
-use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation};
+use mainstay_store::{Client, RefreshToken, Rotation};
 use serde_json::json;
 
 use super::audit::{OAuthAudit, UNKNOWN_CLIENT};
@@ -127,16 +127,14 @@ impl AuthorizationServer {
         let scopes = scope.map_or_else(|| default_scopes(has), |requested| parse_scopes(has, requested))?;
         let (family, refresh_token, now_ms) = (new_id(), random_token()?, self.backend.now_ms());
         let access_token = self.access_token(client, scopes, &family).await?;
-        let stored = NewRefreshToken {
-            hash: token_hash(&refresh_token),
+        let stored = RefreshToken {
             family,
             client: client.id.clone(),
             subject: client.id.clone(),
             scopes: scopes.to_string(),
-            now_ms,
             expires_ms: after(now_ms, REFRESH_LIFETIME),
         };
-        self.backend.store.oauth().issue_refresh(stored).await?;
+        self.backend.store.oauth().issue_refresh(&token_hash(&refresh_token), stored, now_ms).await?;
         Ok(IssuedTokens { access_token, scopes, refresh_token })
     }
 

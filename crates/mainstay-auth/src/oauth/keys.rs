@@ -77,12 +77,12 @@ impl Loaded {
 
 /// The first replica that needs a key creates it.
 async fn stored_keys(store: &Store, now_ms: i64) -> Result<Vec<SigningKey>> {
-    let keys = store.signing_keys().valid(now_ms).await?;
+    let keys = store.oauth().signing_keys(now_ms).await?;
     if keys.first().is_some_and(|key| key.expires_ms.is_none()) {
         return Ok(keys);
     }
-    store.signing_keys().start(generate(now_ms)?).await?;
-    Ok(store.signing_keys().valid(now_ms).await?)
+    store.oauth().start_signing_key(generate(now_ms)?).await?;
+    Ok(store.oauth().signing_keys(now_ms).await?)
 }
 
 /// Whether this has the form of the ids that [`generate`] makes.

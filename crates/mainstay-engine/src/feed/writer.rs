@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mainstay_core::{Error, Result};
-use mainstay_store::NewFeedPage;
 
 use super::event::Page;
 use super::state::{Feed, WriterState};
@@ -97,12 +96,9 @@ impl Engine {
         let mut events = self.feed().take_buffer();
         while !events.is_empty() {
             let rest = events.split_off(events.len().min(PAGE));
-            let page = NewFeedPage {
-                events: serde_json::to_string(&events).map_err(Error::internal)?,
-                count: u32::try_from(events.len()).unwrap_or(u32::MAX),
-                now_ms: self.clock().now_ms(),
-            };
-            if let Err(error) = self.0.store.feed().append(page).await {
+            let page = serde_json::to_string(&events).map_err(Error::internal)?;
+            let count = u32::try_from(events.len()).unwrap_or(u32::MAX);
+            if let Err(error) = self.0.store.feed().append(page, count, self.clock().now_ms()).await {
                 self.feed().count_dropped(events.len() + rest.len());
                 return Err(error.into());
             }

@@ -1,7 +1,7 @@
 //! Idempotency keys: whether this very call has been made before.
 
 use mainstay_core::{Call, Error, Kind, Reason, Reply, Result};
-use mainstay_store::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
+use mainstay_store::{HeldKey, Idempotency, KeyClaim};
 use serde::{Deserialize, Serialize};
 
 use crate::Engine;
@@ -35,8 +35,9 @@ impl Engine {
             expires_ms: now_ms + i64::from(self.settings().idempotency_hours) * 3_600_000,
         };
         match self.0.store.idempotency().claim(wanted).await? {
-            ClaimOutcome::Claimed => Ok(Entry::Go(Some(claim))),
-            ClaimOutcome::Finished { target: first, args_digest, .. }
+            None => Ok(Entry::Go(Some(claim))),
+            Some(HeldKey { outcome: None, .. }) => Err(busy(key)),
+            Some(HeldKey { target: first, args_digest, .. })
                 if !call.policy.first_result_wins && (first != target || args_digest != digest) =>
             {
                 let line = format!(
@@ -44,8 +45,7 @@ impl Engine {
                 );
                 Err(Error::new(Kind::Conflict, line))
             }
-            ClaimOutcome::Finished { outcome, .. } => Ok(Entry::Replay(read(&outcome)?)),
-            ClaimOutcome::Running { .. } => Err(busy(key)),
+            Some(HeldKey { outcome: Some(outcome), .. }) => Ok(Entry::Replay(read(&outcome)?)),
         }
     }
 
@@ -58,8 +58,8 @@ impl Engine {
         let now_ms = self.clock().now_ms();
         match self.0.store.idempotency().find(call.caller.principal.as_str(), key, now_ms).await? {
             None => Ok(None),
-            Some(KeyState::Finished { outcome }) => read(&outcome).map(Some),
-            Some(KeyState::Running) => Err(busy(key)),
+            Some(HeldKey { outcome: Some(outcome), .. }) => read(&outcome).map(Some),
+            Some(HeldKey { outcome: None, .. }) => Err(busy(key)),
         }
     }
 }

@@ -12,20 +12,13 @@ pub const FEED_RETENTION_MS: i64 = 3_600_000;
 const MOST_EVENTS: i64 = 1_000_000;
 const SLACK: i64 = 10_000;
 
-/// Events written together. The store does not look into them.
-#[derive(Debug, Clone)]
-pub struct NewFeedPage {
-    /// A JSON array with this many items.
-    pub events: String,
-    pub count: u32,
-    pub now_ms: i64,
-}
-
+/// Events written together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedPage {
     /// The number of its first event, and of its last.
     pub first: i64,
     pub last: i64,
+    /// A JSON array. The store does not look into it.
     pub events: String,
 }
 
@@ -71,13 +64,13 @@ impl Feed<'_> {
         })
     }
 
-    /// Numbers the events and stores them; resolves with the last number.
-    pub async fn append(self, page: NewFeedPage) -> Result<i64> {
-        transaction!(self.0.writer, page, |db, page| {
+    /// Numbers the events, a JSON array with `count` items, and stores them; resolves with the last number.
+    pub async fn append(self, events: String, count: u32, now_ms: i64) -> Result<i64> {
+        transaction!(self.0.writer, (events, count, now_ms), |db, (events, count, now_ms)| {
             let mut head = load_head(db).await?;
             let first = head.seq + 1;
-            head.seq += i64::from(page.count);
-            db.execute(APPEND, &params![first, head.seq, page.now_ms, page.events]).await?;
+            head.seq += i64::from(*count);
+            db.execute(APPEND, &params![first, head.seq, now_ms, events]).await?;
             if head.seq - head.floor > MOST_EVENTS + SLACK {
                 head.floor = head.seq - MOST_EVENTS;
                 db.execute(DELETE, &params![head.floor]).await?;

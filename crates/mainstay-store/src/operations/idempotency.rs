@@ -1,7 +1,7 @@
 //! Idempotency keys: a call with a key has its effect once, whatever crashes in between.
 
 use super::Database;
-use crate::sql::params;
+use crate::sql::{from_columns, params};
 use crate::writer::transaction;
 use crate::{Result, StoreError};
 
@@ -17,24 +17,14 @@ pub struct KeyClaim {
     pub expires_ms: i64,
 }
 
+/// The call that holds a key, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClaimOutcome {
-    /// The key was free and is now held, durably: run the call.
-    Claimed,
-    /// A call with this key has finished with this outcome.
-    Finished { outcome: String, target: String, args_digest: String },
-    /// A call with this key is running, or was when the server died. It is not run again either way.
-    Running { since_ms: i64, target: String, args_digest: String },
-}
-
-/// What became of the call that holds a key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KeyState {
-    Finished {
-        outcome: String,
-    },
-    /// Its call is running, or was when the server died.
-    Running,
+pub struct HeldKey {
+    pub target: String,
+    pub args_digest: String,
+    pub since_ms: i64,
+    /// `None` if the call is running, or was when the server died. It is not run again either way.
+    pub outcome: Option<String>,
 }
 
 // The condition makes an expired key free again without a second statement.
@@ -43,8 +33,8 @@ const CLAIM: &str = "INSERT INTO idempotency (principal, key, target, args_diges
      ON CONFLICT (principal, key) DO UPDATE SET target = excluded.target, args_digest = excluded.args_digest, \
      outcome = NULL, since_ms = excluded.since_ms, expires_ms = excluded.expires_ms \
      WHERE idempotency.expires_ms <= $5";
-const HOLDER: &str = "SELECT outcome, since_ms, target, args_digest FROM idempotency WHERE principal = $1 AND key = $2";
-const FIND: &str = "SELECT outcome FROM idempotency WHERE principal = $1 AND key = $2 AND expires_ms > $3";
+const FIND: &str = "SELECT target, args_digest, since_ms, outcome FROM idempotency \
+     WHERE principal = $1 AND key = $2 AND expires_ms > $3";
 
 // An outcome is never replaced, and a key whose call has an outcome is never released: a client may have been told
 // that outcome already.
@@ -56,28 +46,23 @@ const RELEASE: &str = "DELETE FROM idempotency WHERE principal = $1 AND key = $2
 pub struct Idempotency<'s>(pub(crate) &'s Database);
 
 impl Idempotency<'_> {
-    /// Claims the key, or tells who holds it. An expired key counts as free.
-    pub async fn claim(self, claim: KeyClaim) -> Result<ClaimOutcome> {
-        let outcome = transaction!(self.0.writer, claim, |db, claim| {
+    /// Claims the key, or tells who holds it. `None` if it was free, as an expired key is, and is now held, durably: run
+    /// the call.
+    pub async fn claim(self, claim: KeyClaim) -> Result<Option<HeldKey>> {
+        transaction!(self.0.writer, claim, |db, claim| {
             let KeyClaim { principal, key, target, args_digest, now_ms, expires_ms } = claim;
             let values = params![principal, key, target, args_digest, now_ms, expires_ms];
             if db.execute(CLAIM, &values).await? > 0 {
-                return Ok(Some(ClaimOutcome::Claimed));
+                return Ok(None);
             }
-            let holder = db.one(HOLDER, &params![principal, key]).await?;
-            Ok(holder.map(|(outcome, since_ms, target, args_digest)| match outcome {
-                Some(outcome) => ClaimOutcome::Finished { outcome, target, args_digest },
-                None => ClaimOutcome::Running { since_ms, target, args_digest },
-            }))
-        })?;
-        outcome.ok_or_else(|| StoreError::failed("an idempotency key is neither free nor held"))
+            let holder = db.one(FIND, &params![principal, key, now_ms]).await?;
+            holder.map(Some).ok_or_else(|| StoreError::failed("an idempotency key is neither free nor held"))
+        })
     }
 
-    /// The state of a key that is held; it stays as it is.
-    pub async fn find(self, principal: &str, key: &str, now_ms: i64) -> Result<Option<KeyState>> {
-        let state =
-            |outcome: Option<String>| outcome.map_or(KeyState::Running, |outcome| KeyState::Finished { outcome });
-        Ok(self.0.readers.one(FIND, &params![principal, key, now_ms]).await?.map(state))
+    /// The call that holds a key; the key stays as it is.
+    pub async fn find(self, principal: &str, key: &str, now_ms: i64) -> Result<Option<HeldKey>> {
+        self.0.readers.one(FIND, &params![principal, key, now_ms]).await
     }
 
     /// Stores the outcome of the call. Resolves once it is on disk.
@@ -90,3 +75,5 @@ impl Idempotency<'_> {
         self.0.writer.change(RELEASE, params![principal, key]).await.map(drop)
     }
 }
+
+from_columns!(HeldKey { target, args_digest, since_ms, outcome });

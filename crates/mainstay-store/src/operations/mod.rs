@@ -19,12 +19,12 @@ mod sweep;
 pub use agents::*;
 pub use audit::AuditLog;
 pub use consents::*;
-pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage, NewFeedPage};
-pub use idempotency::{ClaimOutcome, Idempotency, KeyClaim, KeyState};
-pub use oauth::{Client, NewRefreshToken, OAuth, RefreshToken, Rotation};
-pub use secrets::{Nonces, Secrets};
+pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage};
+pub use idempotency::{HeldKey, Idempotency, KeyClaim};
+pub use oauth::{Client, OAuth, RefreshToken, Rotation};
+pub use secrets::Secrets;
 pub use sessions::{Session, Sessions};
-pub use signing_keys::{SigningKey, SigningKeys};
+pub use signing_keys::SigningKey;
 pub(crate) use sweep::sweep;
 
 use crate::sql::Readers;

@@ -23,17 +23,6 @@ pub struct Client {
 
 /// A refresh token, stored by its hash alone. Those that were rotated from one another are a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewRefreshToken {
-    pub hash: String,
-    pub family: String,
-    pub client: String,
-    pub subject: String,
-    pub scopes: String,
-    pub now_ms: i64,
-    pub expires_ms: i64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefreshToken {
     pub family: String,
     pub client: String,
@@ -114,8 +103,8 @@ impl OAuth<'_> {
     }
 
     /// Fails if the client has been disabled meanwhile, or the hash is in use.
-    pub async fn issue_refresh(self, token: NewRefreshToken) -> Result<()> {
-        let NewRefreshToken { hash, family, client, subject, scopes, now_ms, expires_ms } = token;
+    pub async fn issue_refresh(self, hash: &str, token: RefreshToken, now_ms: i64) -> Result<()> {
+        let RefreshToken { family, client, subject, scopes, expires_ms } = token;
         let values = params![hash, family, client, subject, scopes, now_ms, expires_ms];
         match self.0.writer.change(ISSUE, values).await? {
             0 => Err(StoreError::failed("the client is disabled, or a refresh token with this hash exists already")),

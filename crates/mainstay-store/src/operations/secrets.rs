@@ -5,7 +5,7 @@ use crate::sql::params;
 use crate::writer::transaction;
 use crate::{Result, StoreError};
 
-/// Secrets that all replicas have to share, such as the key that signs request states.
+/// Secrets that all replicas have to share, such as the key that signs request states; and the nonces that were used.
 #[derive(Clone, Copy)]
 pub struct Secrets<'s>(pub(crate) &'s Database);
 
@@ -19,15 +19,9 @@ impl Secrets<'_> {
         })?;
         outcome.ok_or_else(|| StoreError::failed("a secret that was written cannot be read"))
     }
-}
 
-/// Nonces, shared by all replicas.
-#[derive(Clone, Copy)]
-pub struct Nonces<'s>(pub(crate) &'s Database);
-
-impl Nonces<'_> {
     /// True for the first caller on any replica, false ever after. It may be forgotten after `expires_ms`.
-    pub async fn claim(self, nonce: &str, expires_ms: i64) -> Result<bool> {
+    pub async fn claim_nonce(self, nonce: &str, expires_ms: i64) -> Result<bool> {
         let sql = "INSERT INTO nonce (nonce, expires_ms) VALUES ($1, $2) ON CONFLICT DO NOTHING";
         Ok(self.0.writer.change(sql, params![nonce, expires_ms]).await? > 0)
     }

@@ -1,12 +1,11 @@
 //! The keys that access tokens are signed with, the same for every replica.
 
-use std::fmt;
-
-use super::Database;
+use super::OAuth;
 use crate::sql::{from_columns, params};
 use crate::writer::transaction;
 use crate::{Result, StoreError};
 
+/// Without `Debug`: what can be formatted ends up in a log.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningKey {
     pub id: String,
@@ -17,18 +16,6 @@ pub struct SigningKey {
     pub expires_ms: Option<i64>,
 }
 
-/// Without the private key: what can be formatted ends up in a log.
-impl fmt::Debug for SigningKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, pkcs8: _, created_ms, expires_ms } = self;
-        f.debug_struct("SigningKey")
-            .field("id", id)
-            .field("created_ms", created_ms)
-            .field("expires_ms", expires_ms)
-            .finish_non_exhaustive()
-    }
-}
-
 const VALID: &str = "SELECT id, pkcs8, created_ms, expires_ms FROM signing_key \
      WHERE expires_ms IS NULL OR expires_ms > $1";
 // The condition lets one of several replicas succeed that start with an empty database.
@@ -36,30 +23,26 @@ const START: &str = "INSERT INTO signing_key (id, pkcs8, created_ms) SELECT $1, 
      WHERE NOT EXISTS (SELECT 1 FROM signing_key WHERE expires_ms IS NULL)";
 const RETIRE: &str = "UPDATE signing_key SET expires_ms = $1 WHERE expires_ms IS NULL OR expires_ms > $1";
 
-/// The signing keys of the token issuer.
-#[derive(Clone, Copy)]
-pub struct SigningKeys<'s>(pub(crate) &'s Database);
-
-impl SigningKeys<'_> {
+impl OAuth<'_> {
     /// The keys whose signatures are valid, the one in use first.
-    pub async fn valid(self, now_ms: i64) -> Result<Vec<SigningKey>> {
+    pub async fn signing_keys(self, now_ms: i64) -> Result<Vec<SigningKey>> {
         let mut keys: Vec<SigningKey> = self.0.readers.all(VALID, &params![now_ms]).await?;
         keys.sort_by_key(|key| (key.expires_ms.is_some(), std::cmp::Reverse(key.expires_ms)));
         Ok(keys)
     }
 
     /// Puts a key in use if none is; false if one is. Of many replicas that try at once, one succeeds.
-    pub async fn start(self, key: SigningKey) -> Result<bool> {
-        self.insert(key, None).await
+    pub async fn start_signing_key(self, key: SigningKey) -> Result<bool> {
+        self.insert_key(key, None).await
     }
 
     /// Puts a key in use; signatures of the one it replaces, and of those before, are valid until `until_ms` at most.
-    pub async fn rotate(self, key: SigningKey, until_ms: i64) -> Result<()> {
-        let inserted = self.insert(key, Some(until_ms)).await?;
+    pub async fn rotate_signing_key(self, key: SigningKey, until_ms: i64) -> Result<()> {
+        let inserted = self.insert_key(key, Some(until_ms)).await?;
         if inserted { Ok(()) } else { Err(StoreError::failed("a signing key with this id exists already")) }
     }
 
-    async fn insert(self, key: SigningKey, retire_others_at: Option<i64>) -> Result<bool> {
+    async fn insert_key(self, key: SigningKey, retire_others_at: Option<i64>) -> Result<bool> {
         transaction!(self.0.writer, (key, retire_others_at), |db, (key, retire_others_at)| {
             let known = db.one::<String>("SELECT id FROM signing_key WHERE id = $1", &params![key.id]).await?;
             if known.is_some() {

@@ -29,11 +29,11 @@ pub(super) fn create_sqlite_file(path: &Path) -> Result<()> {
     match options.open(path) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::open(format!(
+        Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Open(format!(
             "{} is in a directory that does not exist; create the directory first",
             path.display()
         ))),
-        Err(error) => Err(StoreError::open(format!("{}: {error}", path.display()))),
+        Err(error) => Err(StoreError::Open(format!("{}: {error}", path.display()))),
     }
 }
 

@@ -20,10 +20,6 @@ pub(crate) enum Engine {
 }
 
 impl Engine {
-    pub(crate) const fn name(self) -> &'static str {
-        self.pick("sqlite", "postgres")
-    }
-
     /// For the few statements that cannot be the same text on both.
     pub(crate) const fn pick(self, sqlite: &'static str, postgres: &'static str) -> &'static str {
         match self {

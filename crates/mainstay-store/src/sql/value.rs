@@ -38,24 +38,17 @@ impl<T: ToParam + ?Sized> ToParam for &T {
     }
 }
 
-impl ToParam for i64 {
-    fn to_param(&self) -> Param {
-        Param::Int(*self)
-    }
+macro_rules! int_params {
+    ($($type:ty),*) => {$(
+        impl ToParam for $type {
+            fn to_param(&self) -> Param {
+                Param::Int(i64::from(*self))
+            }
+        }
+    )*};
 }
-
-impl ToParam for u32 {
-    fn to_param(&self) -> Param {
-        Param::Int(i64::from(*self))
-    }
-}
-
-/// Neither engine's boolean: SQLite has none, so tables have 0 and 1.
-impl ToParam for bool {
-    fn to_param(&self) -> Param {
-        Param::Int(i64::from(*self))
-    }
-}
+// Not either engine's boolean for `bool`: SQLite has none, so tables have 0 and 1.
+int_params!(i64, u32, bool);
 
 impl ToParam for str {
     fn to_param(&self) -> Param {
@@ -178,7 +171,6 @@ macro_rules! read_tuple {
 }
 read_tuple!(A B);
 read_tuple!(A B C);
-read_tuple!(A B C D);
 
 /// A column of JSON text.
 pub(crate) fn read_json<T: DeserializeOwned>(columns: &mut Columns<'_>) -> Result<T> {

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_store::{
-    Activity, ActivityQuery, AgentCounts, ChangeOutcome, CollaborationQuery, ComponentQuery, DetectedConflict,
-    NewActivity, NewCollaboration, NewComponent, NewProposal, Registration, Store, Vote, WriteMode,
+    Activity, ActivityQuery, ChangeOutcome, CollaborationQuery, ComponentQuery, DetectedConflict, NewCollaboration,
+    NewComponent, NewProposal, Registration, Store, Vote, WriteMode,
 };
 
 use crate::testing::{TestDatabase, at_once};
@@ -28,18 +28,19 @@ on_both_engines![
     the_schema_is_described_as_the_database_has_it,
 ];
 
-fn activity(agent: &str, activity: &str, status: Option<&str>) -> NewActivity {
-    NewActivity {
+fn activity(agent: &str, activity: &str, status: Option<&str>) -> Activity {
+    Activity {
+        id: 0,
         agent: agent.into(),
         activity: activity.into(),
         category: "task".into(),
         status: status.map(Into::into),
         details: None,
-        now_ms: 1000,
+        at_ms: 1000,
     }
 }
 
-async fn log(store: &Store, new: NewActivity) -> i64 {
+async fn log(store: &Store, new: Activity) -> i64 {
     store.agents().log(new, WriteMode::Commit).await.unwrap()
 }
 
@@ -54,7 +55,7 @@ async fn found(store: &Store, query: ActivityQuery) -> Vec<i64> {
 
 async fn activities_are_listed_unchanged_and_newest_first(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    let full = NewActivity { details: Some(r#"{"a":"\u0000"}"#.into()), ..activity("ann", "é\n'", Some("started")) };
+    let full = Activity { details: Some(r#"{"a":"\u0000"}"#.into()), ..activity("ann", "é\n'", Some("started")) };
     let first = log(&store, full).await;
     let second = log(&store, activity("ann", "x", None)).await;
     assert!(second > first);
@@ -79,7 +80,7 @@ async fn activities_are_found_by_any_set_of_filters(database: Arc<TestDatabase>)
     for agent in ["ann", "bob"] {
         for category in ["task", "error"] {
             for status in [None, Some("failed")] {
-                let new = NewActivity { category: category.into(), ..activity(agent, "x", status) };
+                let new = Activity { category: category.into(), ..activity(agent, "x", status) };
                 rows.push((log(&store, new).await, agent, category, status));
             }
         }
@@ -167,8 +168,8 @@ async fn active_agents_are_counted_among_all(database: Arc<TestDatabase>) {
     for (agent, status, seen) in [("ann", "busy", 2), ("bob", "active", 1), ("cid", "offline", 2), ("dan", "idle", 3)] {
         store.agents().set_state(agent, status, None, seen, WriteMode::Commit).await.unwrap();
     }
-    assert_eq!(store.agents().count_states(2).await.unwrap(), AgentCounts { known: 4, active: 2 });
-    assert_eq!(store.agents().count_states(4).await.unwrap(), AgentCounts { known: 4, active: 0 });
+    assert_eq!(store.agents().count_states(2).await.unwrap(), (4, 2));
+    assert_eq!(store.agents().count_states(4).await.unwrap(), (4, 0));
 }
 
 async fn names_are_in_the_same_order_on_every_engine(database: Arc<TestDatabase>) {

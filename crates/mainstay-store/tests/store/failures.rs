@@ -66,7 +66,7 @@ async fn a_row_that_cannot_be_written_fails_and_queued_ones_are_kept(database: A
     assert!(is_failed(&store.audit().enqueue(&entry(4))));
     assert!(is_failed(&store.ping().await));
     // Writes without audit rows still succeed.
-    assert!(store.nonces().claim("n", 100).await.unwrap());
+    assert!(store.secrets().claim_nonce("n", 100).await.unwrap());
 
     apply(&database, MEND).await;
     recovery(&store).await;
@@ -89,7 +89,7 @@ async fn a_failed_commit_fails_every_write_of_its_group(database: Arc<TestDataba
     });
     let claims = at_once(20, |number| {
         let store = store.clone();
-        async move { (number, store.nonces().claim(&number.to_string(), 100).await) }
+        async move { (number, store.secrets().claim_nonce(&number.to_string(), 100).await) }
     });
     // By then all of them wait for the same group.
     let (rows, claims, ()) = tokio::join!(rows, claims, async {
@@ -101,7 +101,7 @@ async fn a_failed_commit_fails_every_write_of_its_group(database: Arc<TestDataba
     recovery(&store).await;
     // No caller got a success that was rolled back, or a failure that was committed.
     for (number, claimed) in claims {
-        assert_eq!(store.nonces().claim(&number.to_string(), 100).await.unwrap(), claimed.is_err(), "{number}");
+        assert_eq!(store.secrets().claim_nonce(&number.to_string(), 100).await.unwrap(), claimed.is_err(), "{number}");
     }
     store.audit().flush().await.unwrap();
     assert_eq!(all(&store).await.into_iter().map(|row| row.entry).collect::<Vec<_>>(), [entry(1)]);
@@ -116,7 +116,7 @@ async fn one_failing_operation_does_not_fail_the_others_of_its_group(database: A
         // A NUL in a text is rejected on both engines.
         let nonce = if number == 25 { "a\0b".to_owned() } else { number.to_string() };
         async move {
-            let claimed = store.nonces().claim(&nonce, 100).await;
+            let claimed = store.secrets().claim_nonce(&nonce, 100).await;
             (number, claimed, store.audit().append(entry(number)).await)
         }
     });
@@ -189,11 +189,11 @@ async fn a_blocked_writer_fails_and_recovers(database: Arc<TestDatabase>) {
     let store = database.open_with(options).await;
     let held = database.block_writers().await;
     assert!(is_failed(&store.audit().append(entry(1)).await));
-    assert!(is_failed(&store.nonces().claim("n", 100).await));
+    assert!(is_failed(&store.secrets().claim_nonce("n", 100).await));
     assert!(store.failing());
     drop(held);
     recovery(&store).await;
-    assert!(store.nonces().claim("n", 100).await.unwrap());
+    assert!(store.secrets().claim_nonce("n", 100).await.unwrap());
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 1);
     is_sound(&store, 1).await;
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{FEED_RETENTION_MS, Feed, NewFeedPage};
+use mainstay_store::{FEED_RETENTION_MS, Feed};
 
 use crate::testing::{TestDatabase, at_once};
 
@@ -16,7 +16,7 @@ const NOW: i64 = 10 * FEED_RETENTION_MS;
 
 async fn append(feed: Feed<'_>, count: u32, now_ms: i64) -> i64 {
     let events = format!("[{}]", vec!["1"; count as usize].join(","));
-    feed.append(NewFeedPage { events, count, now_ms }).await.unwrap()
+    feed.append(events, count, now_ms).await.unwrap()
 }
 
 async fn events_are_numbered_without_gaps_and_read_after_a_number(database: Arc<TestDatabase>) {

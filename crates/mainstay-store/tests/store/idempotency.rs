@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{ClaimOutcome, KeyClaim, KeyState};
+use mainstay_store::{HeldKey, KeyClaim};
 
 use crate::testing::{TestDatabase, at_once};
 
@@ -29,17 +29,22 @@ fn key_claim(principal: &str, key: &str) -> KeyClaim {
     }
 }
 
-fn busy() -> ClaimOutcome {
-    ClaimOutcome::Running { since_ms: 10, target: "files_write".into(), args_digest: "d1".into() }
+fn held(outcome: Option<&str>) -> Option<HeldKey> {
+    let outcome = outcome.map(str::to_owned);
+    Some(HeldKey { target: "files_write".into(), args_digest: "d1".into(), since_ms: 10, outcome })
 }
 
-fn replay(outcome: &str) -> ClaimOutcome {
-    ClaimOutcome::Finished { outcome: outcome.into(), target: "files_write".into(), args_digest: "d1".into() }
+fn busy() -> Option<HeldKey> {
+    held(None)
+}
+
+fn replay(outcome: &str) -> Option<HeldKey> {
+    held(Some(outcome))
 }
 
 async fn a_new_key_is_claimed_and_then_running(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), None);
     // The result describes the first call, not the second.
     let other =
         KeyClaim { target: "files_delete".into(), args_digest: "d2".into(), now_ms: 20, ..key_claim("ann", "k") };
@@ -50,10 +55,10 @@ async fn finding_a_key_does_not_claim_it(database: Arc<TestDatabase>) {
     let store = database.open().await;
     let find = async |who: &str, now_ms| store.idempotency().find(who, "k", now_ms).await.unwrap();
     assert_eq!(find("ann", 10).await, None);
-    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
-    assert_eq!((find("ann", 10).await, find("bob", 10).await), (Some(KeyState::Running), None));
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), None);
+    assert_eq!((find("ann", 10).await, find("bob", 10).await), (busy(), None));
     store.idempotency().finish("ann", "k", "done".into()).await.unwrap();
-    assert_eq!(find("ann", 99).await, Some(KeyState::Finished { outcome: "done".into() }));
+    assert_eq!(find("ann", 99).await, replay("done"));
     assert_eq!(find("ann", 100).await, None, "it has expired");
 }
 
@@ -76,7 +81,7 @@ async fn a_released_key_can_be_claimed_again(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
     store.idempotency().release("ann", "k").await.unwrap();
-    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), None);
 }
 
 async fn a_finished_key_cannot_be_released(database: Arc<TestDatabase>) {
@@ -90,7 +95,7 @@ async fn a_finished_key_cannot_be_released(database: Arc<TestDatabase>) {
 async fn keys_are_private_to_their_principal(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.idempotency().claim(key_claim("ann", "k")).await.unwrap();
-    assert_eq!(store.idempotency().claim(key_claim("bob", "k")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("bob", "k")).await.unwrap(), None);
     store.idempotency().finish("bob", "k", "bob's".into()).await.unwrap();
     store.idempotency().release("bob", "other").await.unwrap();
     assert_eq!(store.idempotency().claim(key_claim("ann", "k")).await.unwrap(), busy());
@@ -102,13 +107,10 @@ async fn an_expired_key_can_be_claimed_again(database: Arc<TestDatabase>) {
     store.idempotency().finish("ann", "k", "old".into()).await.unwrap();
     let early = KeyClaim { now_ms: 99, expires_ms: 300, ..key_claim("ann", "k") };
     assert_eq!(store.idempotency().claim(early.clone()).await.unwrap(), replay("old"));
-    assert_eq!(
-        store.idempotency().claim(KeyClaim { now_ms: 100, ..early.clone() }).await.unwrap(),
-        ClaimOutcome::Claimed
-    );
+    assert_eq!(store.idempotency().claim(KeyClaim { now_ms: 100, ..early.clone() }).await.unwrap(), None);
     // The old outcome was deleted with the old claim.
     let now = KeyClaim { now_ms: 101, ..early };
-    assert!(matches!(store.idempotency().claim(now).await.unwrap(), ClaimOutcome::Running { since_ms: 100, .. }));
+    assert_eq!(store.idempotency().claim(now).await.unwrap(), busy().map(|held| HeldKey { since_ms: 100, ..held }));
 }
 
 async fn of_many_claims_of_a_key_at_once_one_succeeds(database: Arc<TestDatabase>) {
@@ -118,7 +120,7 @@ async fn of_many_claims_of_a_key_at_once_one_succeeds(database: Arc<TestDatabase
         async move { store.idempotency().claim(key_claim("ann", "k")).await.unwrap() }
     });
     let begun = begun.await;
-    assert_eq!(begun.iter().filter(|begun| **begun == ClaimOutcome::Claimed).count(), 1);
+    assert_eq!(begun.iter().filter(|begun| begun.is_none()).count(), 1);
     assert_eq!(begun.iter().filter(|begun| **begun == busy()).count(), 199);
 }
 
@@ -128,7 +130,7 @@ async fn of_two_replicas_that_claim_a_key_at_once_one_succeeds(database: Arc<Tes
         let store = stores[number % 2].clone();
         async move { store.idempotency().claim(key_claim("ann", &(number / 2 % 10).to_string())).await.unwrap() }
     });
-    assert_eq!(begun.await.into_iter().filter(|begun| *begun == ClaimOutcome::Claimed).count(), 10);
+    assert_eq!(begun.await.into_iter().filter(|begun| begun.is_none()).count(), 10);
 }
 
 async fn sweeping_deletes_expired_keys(database: Arc<TestDatabase>) {
@@ -136,6 +138,6 @@ async fn sweeping_deletes_expired_keys(database: Arc<TestDatabase>) {
     store.idempotency().claim(key_claim("ann", "a")).await.unwrap();
     store.idempotency().claim(KeyClaim { expires_ms: 500, ..key_claim("ann", "b") }).await.unwrap();
     assert_eq!(store.sweep(100).await.unwrap(), 1);
-    assert_eq!(store.idempotency().claim(key_claim("ann", "a")).await.unwrap(), ClaimOutcome::Claimed);
+    assert_eq!(store.idempotency().claim(key_claim("ann", "a")).await.unwrap(), None);
     assert_eq!(store.idempotency().claim(key_claim("ann", "b")).await.unwrap(), busy());
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_store::{AuditQuery, ClaimOutcome, KeyClaim, Session, Store, StoreError, StoreOptions};
+use mainstay_store::{AuditQuery, KeyClaim, Session, Store, StoreError, StoreOptions};
 
 use crate::audit::{all, is_sound};
 use crate::testing::{TestDatabase, at_once, entry};
@@ -44,14 +44,15 @@ async fn everything_is_found_after_reopening(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
     store.idempotency().claim(key_claim()).await.unwrap();
-    store.nonces().claim("n", 100).await.unwrap();
+    store.secrets().claim_nonce("n", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
     store.close().await.unwrap();
 
     let store = database.open().await;
     assert_eq!(store.sessions().find("s", 2).await.unwrap(), Some(session()));
-    assert!(matches!(store.idempotency().claim(key_claim()).await.unwrap(), ClaimOutcome::Running { since_ms: 1, .. }));
-    assert!(!store.nonces().claim("n", 100).await.unwrap());
+    let held = store.idempotency().claim(key_claim()).await.unwrap().unwrap();
+    assert_eq!((held.since_ms, held.outcome), (1, None));
+    assert!(!store.secrets().claim_nonce("n", 100).await.unwrap());
     assert_eq!(store.audit().append(entry(2)).await.unwrap(), 2);
     is_sound(&store, 2).await;
 }
@@ -92,7 +93,7 @@ async fn every_call_on_a_closed_store_fails(database: Arc<TestDatabase>) {
     assert_eq!(store.idempotency().claim(key_claim()).await.err(), closed);
     assert_eq!(store.consents().pending(0, 1).await.err(), closed);
     assert_eq!(store.oauth().clients().await.err(), closed);
-    assert_eq!(store.nonces().claim("n", 1).await.err(), closed);
+    assert_eq!(store.secrets().claim_nonce("n", 1).await.err(), closed);
     assert_eq!(store.sweep(0).await.err(), closed);
     assert_eq!(store.ping().await.err(), closed);
 }
@@ -138,7 +139,7 @@ async fn a_sweep_deletes_everything_that_has_expired(database: Arc<TestDatabase>
     let store = database.open().await;
     store.sessions().open(session()).await.unwrap();
     store.idempotency().claim(key_claim()).await.unwrap();
-    store.nonces().claim("n", 100).await.unwrap();
+    store.secrets().claim_nonce("n", 100).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
     store.audit().append(entry(1)).await.unwrap();
     assert_eq!(store.sweep(99).await.unwrap(), 0);

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use mainstay_store::{Client, NewRefreshToken, RefreshToken, Rotation, StoreError};
+use mainstay_store::{Client, RefreshToken, Rotation, StoreError};
 
 use crate::testing::{TestDatabase, at_once};
 
@@ -31,26 +31,18 @@ fn client(id: &str, created_ms: i64) -> Client {
     }
 }
 
-fn token(hash: &str, family: &str) -> NewRefreshToken {
-    NewRefreshToken {
-        hash: hash.into(),
+fn token(family: &str) -> RefreshToken {
+    RefreshToken {
         family: family.into(),
         client: "app".into(),
         subject: "ann".into(),
         scopes: "read".into(),
-        now_ms: 10,
         expires_ms: 100,
     }
 }
 
 fn stood_for(family: &str, expires_ms: i64) -> Rotation {
-    Rotation::Rotated(RefreshToken {
-        family: family.into(),
-        client: "app".into(),
-        subject: "ann".into(),
-        scopes: "read".into(),
-        expires_ms,
-    })
+    Rotation::Rotated(RefreshToken { expires_ms, ..token(family) })
 }
 
 async fn clients_are_stored_and_listed(database: Arc<TestDatabase>) {
@@ -74,8 +66,8 @@ async fn a_client_id_that_is_in_use_is_rejected(database: Arc<TestDatabase>) {
 async fn disabling_a_client_revokes_its_tokens(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().add_client(client("app", 10)).await.unwrap();
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(NewRefreshToken { client: "other".into(), ..token("t2", "f2") }).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
+    store.oauth().issue_refresh("t2", RefreshToken { client: "other".into(), ..token("f2") }, 10).await.unwrap();
     assert!(store.oauth().disable_client("app").await.unwrap());
     assert!(!store.oauth().disable_client("nobody").await.unwrap());
     assert!(store.oauth().client("app").await.unwrap().unwrap().disabled);
@@ -87,20 +79,20 @@ async fn disabling_a_client_revokes_its_tokens(database: Arc<TestDatabase>) {
 async fn a_disabled_client_is_issued_nothing(database: Arc<TestDatabase>) {
     let store = database.open().await;
     store.oauth().add_client(Client { disabled: true, ..client("app", 10) }).await.unwrap();
-    assert!(store.oauth().issue_refresh(token("t1", "f1")).await.is_err());
+    assert!(store.oauth().issue_refresh("t1", token("f1"), 10).await.is_err());
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 200).await.unwrap(), Rotation::Unknown);
 }
 
 async fn a_rotated_refresh_token_keeps_subject_and_scopes(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 299, 900).await.unwrap(), stood_for("f1", 300));
 }
 
 async fn a_refresh_token_is_found_by_its_own_client_only(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
     let found = store.oauth().refresh("t1", "app").await.unwrap().map(Rotation::Rotated);
     assert_eq!(found, Some(stood_for("f1", 100)));
     assert_eq!(store.oauth().refresh("t1", "thief").await.unwrap(), None);
@@ -109,8 +101,8 @@ async fn a_refresh_token_is_found_by_its_own_client_only(database: Arc<TestDatab
 
 async fn reuse_revokes_the_whole_family(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
+    store.oauth().issue_refresh("u1", token("f2"), 10).await.unwrap();
     store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap();
     // Even after it would have expired.
     let reused = store.oauth().rotate_refresh("t1", "app", "t9", 150, 300).await.unwrap();
@@ -124,8 +116,8 @@ async fn reuse_revokes_the_whole_family(database: Arc<TestDatabase>) {
 
 async fn an_expired_revoked_or_unknown_token_is_unknown(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
+    store.oauth().issue_refresh("u1", token("f2"), 10).await.unwrap();
     store.oauth().revoke_family("f2", 500).await.unwrap();
     store.oauth().revoke_family("no such family", 500).await.unwrap();
     for (hash, now_ms) in [("t1", 100), ("u1", 20), ("never", 20)] {
@@ -140,7 +132,7 @@ async fn an_expired_revoked_or_unknown_token_is_unknown(database: Arc<TestDataba
 
 async fn the_token_of_another_client_is_unknown_and_stays_valid(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
     assert_eq!(store.oauth().rotate_refresh("t1", "thief", "x", 20, 300).await.unwrap(), Rotation::Unknown);
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
     // Nor can another client get the family revoked by sending a spent token.
@@ -150,16 +142,16 @@ async fn the_token_of_another_client_is_unknown_and_stays_valid(database: Arc<Te
 
 async fn a_successor_that_exists_is_rejected_and_nothing_is_spent(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(token("u1", "f2")).await.unwrap();
-    assert!(store.oauth().issue_refresh(token("t1", "f3")).await.is_err());
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
+    store.oauth().issue_refresh("u1", token("f2"), 10).await.unwrap();
+    assert!(store.oauth().issue_refresh("t1", token("f3"), 10).await.is_err());
     assert!(store.oauth().rotate_refresh("t1", "app", "u1", 20, 300).await.is_err());
     assert_eq!(store.oauth().rotate_refresh("t1", "app", "t2", 20, 300).await.unwrap(), stood_for("f1", 100));
 }
 
 async fn of_many_rotations_at_once_one_succeeds_and_the_family_is_revoked(database: Arc<TestDatabase>) {
     let stores = [database.open().await, database.open().await];
-    stores[0].oauth().issue_refresh(token("t1", "f1")).await.unwrap();
+    stores[0].oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
     let rotations = at_once(100, |number| {
         let store = stores[number % 2].clone();
         async move { store.oauth().rotate_refresh("t1", "app", &format!("s{number}"), 20, 300).await.unwrap() }
@@ -185,8 +177,8 @@ async fn a_revoked_access_token_is_remembered_until_it_expires(database: Arc<Tes
 
 async fn sweeping_deletes_expired_tokens(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    store.oauth().issue_refresh(token("t1", "f1")).await.unwrap();
-    store.oauth().issue_refresh(NewRefreshToken { expires_ms: 900, ..token("t2", "f2") }).await.unwrap();
+    store.oauth().issue_refresh("t1", token("f1"), 10).await.unwrap();
+    store.oauth().issue_refresh("t2", RefreshToken { expires_ms: 900, ..token("f2") }, 10).await.unwrap();
     store.oauth().revoke_access("j", 100).await.unwrap();
     assert_eq!(store.sweep(100).await.unwrap(), 2);
     assert_eq!(store.oauth().rotate_refresh("t2", "app", "t3", 200, 900).await.unwrap(), stood_for("f2", 900));

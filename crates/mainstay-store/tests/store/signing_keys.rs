@@ -19,22 +19,22 @@ async fn replicas_that_start_at_once_use_the_same_key(database: Arc<TestDatabase
     let stores = [database.open().await, database.open().await];
     let begun = at_once(50, |number| {
         let store = stores[number % 2].clone();
-        async move { store.signing_keys().start(key(&format!("k{number}"), 10)).await.unwrap() }
+        async move { store.oauth().start_signing_key(key(&format!("k{number}"), 10)).await.unwrap() }
     })
     .await;
     assert_eq!(begun.iter().filter(|begun| **begun).count(), 1);
     let [one, two] = &stores;
-    let live = one.signing_keys().valid(10).await.unwrap();
-    assert_eq!((live.len(), &live), (1, &two.signing_keys().valid(10).await.unwrap()));
+    let live = one.oauth().signing_keys(10).await.unwrap();
+    assert!(live.len() == 1 && live == two.oauth().signing_keys(10).await.unwrap());
 }
 
 async fn a_replaced_key_is_valid_until_it_expires_and_is_then_deleted(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
-    store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
-    store.signing_keys().rotate(key("c", 30), 200).await.unwrap();
+    assert!(store.oauth().start_signing_key(key("a", 10)).await.unwrap());
+    store.oauth().rotate_signing_key(key("b", 20), 100).await.unwrap();
+    store.oauth().rotate_signing_key(key("c", 30), 200).await.unwrap();
     let live = async |now_ms| {
-        let keys = store.signing_keys().valid(now_ms).await.unwrap();
+        let keys = store.oauth().signing_keys(now_ms).await.unwrap();
         keys.into_iter().map(|key| (key.id, key.expires_ms)).collect::<Vec<_>>()
     };
     assert_eq!(live(99).await, [("c".into(), None), ("b".into(), Some(200)), ("a".into(), Some(100))]);
@@ -43,23 +43,23 @@ async fn a_replaced_key_is_valid_until_it_expires_and_is_then_deleted(database: 
     assert_eq!(live(0).await.len(), 2);
     store.close().await.unwrap();
     let store = database.open().await;
-    assert_eq!(store.signing_keys().valid(300).await.unwrap(), [key("c", 30)]);
+    assert!(store.oauth().signing_keys(300).await.unwrap() == [key("c", 30)]);
 }
 
 async fn keys_that_expire_at_once_are_all_invalid(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
-    store.signing_keys().rotate(key("b", 20), 100).await.unwrap();
-    store.signing_keys().rotate(key("c", 30), 30).await.unwrap();
-    assert_eq!(store.signing_keys().valid(30).await.unwrap(), [key("c", 30)]);
+    assert!(store.oauth().start_signing_key(key("a", 10)).await.unwrap());
+    store.oauth().rotate_signing_key(key("b", 20), 100).await.unwrap();
+    store.oauth().rotate_signing_key(key("c", 30), 30).await.unwrap();
+    assert!(store.oauth().signing_keys(30).await.unwrap() == [key("c", 30)]);
 }
 
 async fn a_key_with_an_existing_id_is_rejected_and_the_one_in_use_stays(database: Arc<TestDatabase>) {
     let store = database.open().await;
-    assert!(store.signing_keys().start(key("a", 10)).await.unwrap());
-    assert!(!store.signing_keys().start(key("b", 20)).await.unwrap());
-    assert!(store.signing_keys().rotate(key("a", 20), 100).await.is_err());
-    assert_eq!(store.signing_keys().valid(20).await.unwrap(), [key("a", 10)]);
+    assert!(store.oauth().start_signing_key(key("a", 10)).await.unwrap());
+    assert!(!store.oauth().start_signing_key(key("b", 20)).await.unwrap());
+    assert!(store.oauth().rotate_signing_key(key("a", 20), 100).await.is_err());
+    assert!(store.oauth().signing_keys(20).await.unwrap() == [key("a", 10)]);
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Tool for List {
         let alive_since_ms = context.clock.now_ms() - i64::from(self.0.settings.heartbeat_seconds) * 1000;
         let agents = rows.into_iter().map(|state| Entry::new(state, alive_since_ms)).collect::<Result<_>>()?;
         let counts = if args.count { Some(self.0.agents().count_states(alive_since_ms).await?) } else { None };
-        let (total, active) = counts.map(|counts| (counts.known, counts.active)).unzip();
+        let (total, active) = counts.unzip();
         Ok(Output { agents, total, active, next_cursor })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The most frequent call of the family; the store groups concurrent ones into one commit.
 
-use mainstay_store::NewActivity;
+use mainstay_store::Activity;
 
 use super::prelude::*;
 
@@ -52,13 +52,14 @@ impl Tool for LogActivity {
 
     async fn call(&self, args: Args, context: &Context) -> Result<WriteReply<Output>> {
         let agent = validation::name("agent", args.agent)?;
-        let activity = NewActivity {
+        let activity = Activity {
+            id: 0,
             agent: agent.clone(),
             activity: validation::text("activity", args.activity)?,
             category: wire_name(args.category),
             status: args.status.map(wire_name),
             details: validation::object_json("details", args.details)?,
-            now_ms: context.clock.now_ms(),
+            at_ms: context.clock.now_ms(),
         };
         let id = self.0.agents().log(activity, write_mode(args.dry_run)).await?;
         let done = Output { id, message: "Activity logged successfully".into() };

@@ -90,7 +90,7 @@ impl Forger {
         let url = format!("sqlite:{}", data.join("mainstay.db").display());
         let keys = tokio::runtime::Runtime::new().unwrap().block_on(async {
             let store = Store::open(&url, StoreOptions::default()).await.unwrap();
-            let keys = store.signing_keys().valid(0).await.unwrap();
+            let keys = store.oauth().signing_keys(0).await.unwrap();
             store.close().await.unwrap();
             keys
         });

@@ -6,17 +6,8 @@ use crate::writer::transaction;
 use crate::{Result, WriteMode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewActivity {
-    pub agent: String,
-    pub activity: String,
-    pub category: String,
-    pub status: Option<String>,
-    pub details: Option<String>,
-    pub now_ms: i64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Activity {
+    /// Assigned when it is logged; ignored before.
     pub id: i64,
     pub agent: String,
     pub at_ms: i64,
@@ -44,11 +35,11 @@ const INSERT: &str = "INSERT INTO activities (agent, timestamp, activity, catego
 
 impl Agents<'_> {
     /// Resolves with the activity's number; numbers rise in the order in which calls are answered.
-    pub async fn log(self, activity: NewActivity, mode: WriteMode) -> Result<i64> {
+    pub async fn log(self, activity: Activity, mode: WriteMode) -> Result<i64> {
         let outcome = transaction!(self.0.writer, mode, activity, |db, new| {
-            let NewActivity { agent, activity, category, status, details, now_ms } = new;
-            states::mark_seen(db, agent, *now_ms).await?;
-            let values = params![agent, now_ms, activity, category, status, details];
+            let Activity { id: _, agent, at_ms, activity, category, status, details } = new;
+            states::mark_seen(db, agent, *at_ms).await?;
+            let values = params![agent, at_ms, activity, category, status, details];
             db.one(INSERT, &values).await
         })?;
         outcome.ok_or_else(no_row)

@@ -13,12 +13,12 @@ mod proposals;
 mod states;
 mod tables;
 
-pub use activities::{Activity, ActivityQuery, NewActivity};
+pub use activities::{Activity, ActivityQuery};
 pub use collaborations::{Collaboration, CollaborationQuery, NewCollaboration};
 pub use components::{Component, ComponentQuery, NewComponent, Registration};
 pub use conflicts::{Conflict, DetectedConflict};
 pub use proposals::{NewProposal, Proposal, Vote};
-pub use states::{AgentCounts, AgentState};
+pub use states::AgentState;
 pub use tables::Column;
 
 use super::Database;

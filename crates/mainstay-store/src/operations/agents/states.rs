@@ -15,13 +15,6 @@ pub struct AgentState {
     pub metadata: String,
 }
 
-/// How many agents there are, and how many of them are active.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgentCounts {
-    pub known: i64,
-    pub active: i64,
-}
-
 // The clocks of several replicas may differ; the time an agent was last seen never goes back.
 const MARK_SEEN: &str = "INSERT INTO agent_states (agent, last_seen, status) VALUES ($1, $2, 'active') \
      ON CONFLICT (agent) DO UPDATE SET last_seen = excluded.last_seen \
@@ -68,7 +61,7 @@ impl Agents<'_> {
     }
 
     /// How many there are, and how many of them are not offline and were seen since then.
-    pub async fn count_states(self, seen_since_ms: i64) -> Result<AgentCounts> {
+    pub async fn count_states(self, seen_since_ms: i64) -> Result<(i64, i64)> {
         self.0.readers.one(COUNT, &params![seen_since_ms]).await?.ok_or_else(no_row)
     }
 
@@ -78,5 +71,4 @@ impl Agents<'_> {
     }
 }
 
-from_columns!(AgentCounts { known, active });
 from_columns!(AgentState { agent, last_seen_ms, status, current_task, capabilities, metadata });
