@@ -43,7 +43,7 @@ impl Authenticator {
         };
         Ok(Self(Arc::new(match settings {
             None => AuthMode::Open(server(None)?),
-            Some(AuthSettings::Local(local)) => AuthMode::Local(server(local.audience.as_deref())?),
+            Some(AuthSettings::Local { audience }) => AuthMode::Local(server(audience.as_deref())?),
             Some(AuthSettings::External(external)) => AuthMode::External(ExternalIssuer::new(external)?),
         })))
     }

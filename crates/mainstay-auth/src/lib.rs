@@ -17,4 +17,4 @@ pub use authenticator::Authenticator;
 pub use backend::{Backend, Observer};
 pub use failure_limit::{FailureLimit, FailureSource, ip_prefix};
 pub use identity::{AuthError, Identity, Issuer};
-pub use settings::{AuthConfigError, AuthSettings, ConsentSettings, ExternalAuth, LocalAuth, url_origin};
+pub use settings::{AuthConfigError, AuthSettings, ConsentSettings, ExternalAuth, url_origin};

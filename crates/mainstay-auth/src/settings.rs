@@ -13,7 +13,10 @@ use serde::{Deserialize, Serialize};
 #[schemars(with = "AuthSection")]
 pub enum AuthSettings {
     External(ExternalAuth),
-    Local(LocalAuth),
+    /// This server issues the tokens itself.
+    Local {
+        audience: Option<String>,
+    },
 }
 
 /// Tokens of another issuer are accepted.
@@ -22,12 +25,6 @@ pub struct ExternalAuth {
     pub issuer: String,
     pub audience: String,
     pub keys: PathBuf,
-}
-
-/// This server issues the tokens itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct LocalAuth {
-    pub audience: Option<String>,
 }
 
 /// The section as written in the configuration: which fields are allowed depends on `mode`.
@@ -70,9 +67,7 @@ impl TryFrom<AuthSection> for AuthSettings {
                 audience: audience.ok_or_else(|| missing("audience"))?,
                 keys: keys.ok_or_else(|| missing("keys"))?,
             })),
-            AuthSection { mode: Mode::Local, issuer: None, audience, keys: None } => {
-                Ok(Self::Local(LocalAuth { audience }))
-            }
+            AuthSection { mode: Mode::Local, issuer: None, audience, keys: None } => Ok(Self::Local { audience }),
             AuthSection { mode: Mode::Local, .. } => Err(
                 "server.auth.issuer and server.auth.keys are for mode = \"external\": remove them, or remove mode = \"local\""
                     .into(),
@@ -86,7 +81,7 @@ impl AuthSettings {
     pub fn origin(&self) -> Option<String> {
         match self {
             Self::External(external) => url_origin(&external.audience),
-            Self::Local(local) => url_origin(local.audience.as_deref()?),
+            Self::Local { audience } => url_origin(audience.as_deref()?),
         }
     }
 }
@@ -157,7 +152,7 @@ mod tests {
     fn the_fields_of_the_section_have_to_fit_its_mode() {
         let external = r#"{"issuer": "https://i", "audience": "https://a/mcp", "keys": "k"}"#;
         assert!(matches!(read(external), Ok(AuthSettings::External(_))));
-        assert_eq!(read(r#"{"mode": "local"}"#), Ok(AuthSettings::Local(LocalAuth::default())));
+        assert_eq!(read(r#"{"mode": "local"}"#), Ok(AuthSettings::Local { audience: None }));
         for (text, says) in [
             ("{}", "server.auth.issuer is missing"),
             (r#"{"issuer": "https://i", "keys": "k"}"#, "server.auth.audience is missing"),
@@ -172,7 +167,7 @@ mod tests {
 
     #[test]
     fn the_section_is_written_as_it_was_read() {
-        let local = AuthSettings::Local(LocalAuth { audience: Some("https://a/mcp".into()) });
+        let local = AuthSettings::Local { audience: Some("https://a/mcp".into()) };
         assert_eq!(read(&serde_json::to_string(&local).unwrap()), Ok(local));
     }
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::schema::Validator;
 use crate::{
-    Answer, Caller, Clock, DialectPolicy, Error, Event, Kind, Level, NoSink, Note, OpenQuestions, Question, Result,
-    Sink, SystemClock, new_id,
+    Answer, Caller, Clock, Error, Event, Kind, Level, NoSink, Note, OpenQuestions, Question, Result, Sink, SystemClock,
+    new_id,
 };
 
 /// Answers that came with the call, to questions that an earlier attempt asked.
@@ -51,6 +53,41 @@ impl Call {
             cancel: CancellationToken::new(),
         }
     }
+}
+
+/// A number of calls in a span of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quota {
+    /// Number of calls.
+    #[schemars(range(min = 1))]
+    pub calls: u32,
+    /// Length of the window in seconds.
+    #[serde(default = "minute")]
+    #[schemars(range(min = 1))]
+    pub seconds: u32,
+}
+
+fn minute() -> u32 {
+    60
+}
+
+/// The policies in which dialects differ. The engine never knows which dialect it serves: they come as data, with each
+/// call. The default is that of the standard protocol: none of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DialectPolicy {
+    /// Key of the dialect's own quota, in the configuration and in the counters.
+    pub name: &'static str,
+    /// Requests of one client in any window of this length, unless the configuration has another quota for the dialect.
+    /// A sliding window: a token bucket would admit nearly twice as many in the first window.
+    pub quota: Option<Quota>,
+    /// An idempotency key that was used before answers with its first result, whatever the call is now. Otherwise a
+    /// different call under the same key is a conflict.
+    pub first_result_wins: bool,
+    /// The longest a call may take, where that is less than the engine's own limit.
+    pub deadline: Option<Duration>,
+    /// The largest response in bytes; a larger one becomes an error.
+    pub response_bytes: Option<usize>,
 }
 
 /// What a running tool, resource or prompt can reach: its caller, the time, and the client that waits for it.

@@ -10,7 +10,6 @@ mod call;
 mod caller;
 mod clock;
 mod content;
-mod dialect;
 mod digest;
 mod error;
 mod event;
@@ -22,14 +21,13 @@ pub mod schema;
 mod sink;
 mod tool;
 
-pub use call::{Answers, Call, Context};
+pub use call::{Answers, Call, Context, DialectPolicy, Quota};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
 pub use content::{
     Block, Body, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Reply, ResourceInfo,
     ResourceProvider, ResourceTemplate, Role,
 };
-pub use dialect::{DialectPolicy, Quota};
 pub use digest::{canonical_digest, hex};
 pub use error::{CacheFailure, Error, Kind, Problem, Reason, Result};
 pub use event::{Called, Change, Event};

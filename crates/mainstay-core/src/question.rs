@@ -39,7 +39,7 @@ impl Answer {
 }
 
 /// Questions that were asked and not answered yet; the answers come when the call is made again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct OpenQuestions {
     /// Each under a key of the tool's choice, by which it finds the answer again.
     pub questions: Vec<(String, Question)>,

@@ -22,7 +22,7 @@ pub(super) const FRESH: Duration = Duration::from_secs(5);
 const UNKNOWN_KEY_RELOAD: Duration = Duration::from_secs(1);
 
 /// The keys in use, cached for [`FRESH`]. The lock is held while the store is read, so that concurrent callers share one
-/// read; a valid token that was verified a moment ago needs no key (`status_cache.rs`).
+/// read; a valid token that was verified a moment ago needs no key (`StatusCache`).
 #[derive(Default)]
 pub(super) struct KeyCache(Mutex<Loaded>);
 

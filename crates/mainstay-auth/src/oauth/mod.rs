@@ -10,7 +10,6 @@ mod error;
 mod grant;
 mod keys;
 mod server;
-mod status_cache;
 #[cfg(test)]
 mod tests;
 mod token;

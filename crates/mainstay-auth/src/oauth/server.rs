@@ -1,14 +1,26 @@
 //! The authorization server's state, and verifying the access tokens it issued.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 use mainstay_core::{Principal, Result, Scope, Scopes};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::client_secret::SecretVerifier;
 use super::keys::{Key, KeyCache};
-use super::status_cache::{StatusCache, TokenHash};
 use super::token::{Claims, decode_claims};
 use crate::{AuthError, Backend, FailureLimit, Identity, Issuer};
+
+/// How long a token stays usable here after another replica revoked it or disabled its client.
+const FRESH: Duration = Duration::from_secs(2);
+
+/// Tokens cached at once; further ones are looked up on every request.
+const CAPACITY: usize = 10_000;
+
+/// SHA-256 of a token: the tokens themselves are not kept in memory.
+type TokenHash = [u8; 32];
 
 /// Issues, verifies and revokes access tokens in the name of one issuer. Clients, keys and revocations are in the store,
 /// so every replica on that store is the same authorization server; caches and failure counts are per process.
@@ -95,4 +107,59 @@ impl AuthorizationServer {
 /// that were issued before.
 pub(super) fn limit_scopes(token: Scopes, client: Scopes) -> Scopes {
     if client.allows(Scope::Admin) { token } else { client.iter().filter(|scope| token.allows(*scope)).collect() }
+}
+
+/// Tokens that were found valid a moment ago, so that a request does not have to ask the store.
+#[derive(Default)]
+pub(super) struct StatusCache(Mutex<Entries>);
+
+#[derive(Default)]
+struct Entries {
+    valid: HashMap<TokenHash, (Instant, Identity)>,
+    /// Incremented whenever the cache is cleared.
+    generation: u64,
+}
+
+/// When a lookup began. Its result is as old as this, not as old as the store's reply.
+#[derive(Clone, Copy)]
+struct LookupStart {
+    at: Instant,
+    generation: u64,
+}
+
+impl StatusCache {
+    fn find(&self, token: &TokenHash) -> Option<Identity> {
+        self.entries().valid.get(token).filter(|(at, _)| is_fresh(*at)).map(|(_, identity)| identity.clone())
+    }
+
+    fn start_lookup(&self) -> LookupStart {
+        LookupStart { at: Instant::now(), generation: self.entries().generation }
+    }
+
+    /// Keeps the result of a lookup, unless the cache was cleared since it began: the token may have been revoked
+    /// between the store's reply and now.
+    fn insert(&self, token: TokenHash, start: LookupStart, identity: Identity) {
+        let mut entries = self.entries();
+        if entries.valid.len() >= CAPACITY {
+            entries.valid.retain(|_, (at, _)| is_fresh(*at));
+        }
+        if entries.valid.len() < CAPACITY && entries.generation == start.generation {
+            entries.valid.insert(token, (start.at, identity));
+        }
+    }
+
+    /// Called after a revocation in this process, which takes effect at once.
+    pub(super) fn clear(&self) {
+        let mut entries = self.entries();
+        entries.valid.clear();
+        entries.generation += 1;
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_fresh(at: Instant) -> bool {
+    at.elapsed() < FRESH
 }

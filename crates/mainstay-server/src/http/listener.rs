@@ -262,8 +262,7 @@ mod tests {
 
     #[test]
     fn the_endpoint_url_is_the_one_clients_use_or_none() {
-        let auth =
-            |audience: &str| AuthSettings::Local(mainstay_auth::LocalAuth { audience: Some(audience.to_owned()) });
+        let auth = |audience: &str| AuthSettings::Local { audience: Some(audience.to_owned()) };
         let public = "https://mainstay.example:8443/mcp";
         for (address, audience, url, own) in [
             ("127.0.0.1:80", None, Some("http://127.0.0.1:80"), Some("http://127.0.0.1:80")),

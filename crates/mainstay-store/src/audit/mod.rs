@@ -9,18 +9,15 @@
 //! What a query returns is decoded from the very text that the chain covers. Whoever can write the whole database can
 //! also write a new chain; a copy of the head, kept elsewhere, shows that too.
 
-mod canonical;
 mod chain;
 mod index;
-mod page;
 mod query;
 mod rows;
 mod types;
 mod verify;
 
-pub(crate) use chain::{append, check_head, contains};
+pub(crate) use chain::{Tip, append, check_head, contains};
 pub(crate) use index::Index;
-pub(crate) use page::Tip;
 pub(crate) use query::query;
 pub(crate) use rows::EncodedRows;
 pub use types::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};

@@ -3,9 +3,9 @@
 //! A query without a filter reads pages from the end until it has enough. One for a session or a principal asks the
 //! index for the blocks in which it occurs, and reads only those.
 
-use super::canonical::cut;
+use super::chain;
 use super::index::{Mark, block_of, block_start};
-use super::page;
+use super::rows::cut;
 use crate::sql::{Conn, Readers, params};
 use crate::{AuditQuery, AuditRow, Result, StoreError};
 
@@ -78,7 +78,7 @@ impl Search<'_> {
     /// Adds the rows of a page that match, newest first. A damaged row is an error: to leave it out would hide it.
     fn page(&mut self, first: i64, page: &str) -> Result<()> {
         let found_before = self.found.len();
-        for (seq, row) in (first..self.before).zip(page::rows(page)) {
+        for (seq, row) in (first..self.before).zip(chain::rows(page)) {
             let row = row.and_then(|row| Some(AuditRow { seq, entry: row.entry()?, hash: row.hash.to_owned() }));
             let row = row.ok_or_else(|| {
                 StoreError::failed(format!(

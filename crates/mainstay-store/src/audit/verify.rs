@@ -5,9 +5,8 @@
 
 use std::collections::HashMap;
 
-use super::chain::check_head;
+use super::chain::{self, StoredRow, Tip, check_head};
 use super::index::{Mark, block_of, block_start, marks};
-use super::page::{self, StoredRow, Tip};
 use crate::sql::{Conn, Readers, params};
 use crate::{AuditFault, AuditHead, AuditReport, Result};
 
@@ -80,7 +79,7 @@ impl Check {
         if first > self.head.seq {
             return Some(AuditFault::BeyondHead { seq: first, head: self.head.seq });
         }
-        page::rows(page).find_map(|row| self.row(first, row.as_ref()))
+        chain::rows(page).find_map(|row| self.row(first, row.as_ref()))
     }
 
     fn row(&mut self, page: i64, row: Option<&StoredRow<'_>>) -> Option<AuditFault> {

@@ -6,10 +6,8 @@
 //! without it. A lost connection is opened again.
 
 mod commit;
-mod group;
 mod job;
 mod queue;
-mod status;
 mod task;
 
 use std::sync::Arc;
@@ -23,8 +21,7 @@ pub use job::WriteMode;
 use crate::audit::EncodedRows;
 use crate::sql::{Connector, Param, Readers, WriteConnection};
 use crate::{AuditEntry, Result, StoreError, StoreOptions};
-use queue::Item;
-use status::Shared;
+use queue::{Item, Shared};
 
 /// Awaits [`Writer::transaction`] with the statements in a block: `db` is the connection, and the arguments are references.
 /// A macro, because only a function pointer says that the future borrows from both, and so the future has to be boxed.

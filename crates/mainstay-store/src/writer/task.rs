@@ -9,10 +9,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 
-use super::commit::{Committer, GroupError, OnFailure};
-use super::group::Group;
-use super::queue::Batch;
-use super::status::Shared;
+use super::commit::{Committer, Group, GroupError, OnFailure};
+use super::queue::{Batch, Shared};
 use crate::audit::{EncodedRows, Tip};
 use crate::sql::{Connector, Readers, WriteConnection};
 use crate::{Result, StoreError, StoreOptions};
@@ -31,14 +29,8 @@ pub(super) struct Task {
     /// Rows without a waiting caller that could not be written.
     backlog: EncodedRows,
     failing_since: Option<Instant>,
-    uncertain: Option<UncertainCommit>,
-}
-
-/// A commit that failed and may be on disk all the same: its last row, and how many rows it has of the backlog.
-#[derive(Clone, Copy)]
-struct UncertainCommit {
-    tip: Tip,
-    rows: usize,
+    /// A commit that failed and may be on disk all the same: its last row, and how many rows it has of the backlog.
+    uncertain: Option<(Tip, usize)>,
 }
 
 /// Answers those who wait for the end if the task is dropped before it, as with its runtime.
@@ -138,7 +130,7 @@ impl Task {
         if let GroupError::Commit(_, tip) = failure
             && !self.backlog.is_empty()
         {
-            self.uncertain = Some(UncertainCommit { tip: *tip, rows: self.backlog.len() });
+            self.uncertain = Some((*tip, self.backlog.len()));
         }
         if self.failing_since.is_none() {
             tracing::error!(%error, "the store cannot write; it goes on trying");
@@ -151,7 +143,7 @@ impl Task {
 
     /// Rows that turn out to be on disk are not written a second time.
     async fn settle_uncertain(&mut self) -> Result<()> {
-        let Some(UncertainCommit { tip, rows }) = self.uncertain else { return Ok(()) };
+        let Some((tip, rows)) = self.uncertain else { return Ok(()) };
         if self.committer.contains(tip).await? {
             self.backlog.skip(rows);
         }
@@ -236,7 +228,7 @@ mod tests {
         let head = audit::check_head(head).unwrap();
         let tip = if committed { head } else { Tip { seq: head.seq + 5, ..head } };
         task.backlog = rows(5);
-        task.uncertain = Some(UncertainCommit { tip, rows: 5 });
+        task.uncertain = Some((tip, 5));
         task.write(batch(2)).await;
         assert!(task.backlog.is_empty() && task.uncertain.is_none());
         audit::verify(&readers).await.unwrap().head.seq

@@ -189,6 +189,8 @@ fn authentication(config: &Config) -> Finding {
             "Put the issuer's JWK set or public key there.",
         ),
         Some(AuthSettings::External(auth)) => Good(format!("tokens of {}", auth.issuer)),
-        Some(AuthSettings::Local(_)) => Good("tokens of this server; `mainstay client list` prints the clients".into()),
+        Some(AuthSettings::Local { .. }) => {
+            Good("tokens of this server; `mainstay client list` prints the clients".into())
+        }
     }
 }
