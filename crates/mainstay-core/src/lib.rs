@@ -30,7 +30,7 @@ pub use content::{
 };
 pub use digest::{canonical_digest, hex};
 pub use error::{CacheFailure, Error, Kind, Problem, Reason, Result};
-pub use event::{Called, Change, Event};
+pub use event::{Change, Event};
 pub use principal_limit::{LimitReached, PrincipalLimit, PrincipalPermit};
 pub use question::{Answer, AnswerAction, OpenQuestions, Question};
 pub use redact::{escape_invisible, redacted_brief, redacted_full};

@@ -28,12 +28,12 @@ struct TargetLabel {
 type Seconds = Family<TargetLabel, Histogram, fn() -> Histogram>;
 
 /// The counters and gauges; cheap to update from every call.
-pub struct Metrics {
+pub(crate) struct Metrics {
     registry: Registry,
     calls: Family<CallLabels, Counter>,
     seconds: Seconds,
-    /// Anything but 0 means that the audit is incomplete.
-    audit_gaps: Counter,
+    /// Calls that are missing from the audit; anything but 0 means that it is incomplete.
+    pub(crate) audit_gaps: Counter,
     pub(crate) in_flight: Gauge,
     pub(crate) sessions: Gauge,
     pub(crate) store_queue: Gauge,
@@ -68,11 +68,6 @@ impl Metrics {
     pub(crate) fn call(&self, target: &str, outcome: &'static str, took: Duration) {
         self.calls.get_or_create(&CallLabels { target: target.to_owned(), outcome }).inc();
         self.seconds.get_or_create(&TargetLabel { target: target.to_owned() }).observe(took.as_secs_f64());
-    }
-
-    /// Counts a read call that is missing from the audit.
-    pub(crate) fn audit_gap(&self) {
-        self.audit_gaps.inc();
     }
 
     /// The text that Prometheus scrapes. The uptime is set now; everything else is kept up to date.

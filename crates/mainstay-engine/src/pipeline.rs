@@ -132,7 +132,7 @@ impl Engine {
             return Err(refusal);
         }
         // From here on the outcome is an effect: it is recorded, kept under the key and announced.
-        record.run();
+        record.ran = true;
         let ran = self.run(target, args, &context, self.deadline(call, target.pace())).await;
         if let Err(error) = self.settle::<T>(claim, &ran).await {
             return Err(unrecorded(error));

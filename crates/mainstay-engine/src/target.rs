@@ -4,10 +4,12 @@
 use std::sync::Arc;
 
 use mainstay_core::{
-    AnyTool, BoxFuture, Called, Contents, Context, Effect, Error, Pace, Prompt, PromptReply, Reason, Registry, Reply,
+    AnyTool, BoxFuture, Contents, Context, Effect, Error, Pace, Prompt, PromptReply, Reason, Registry, Reply,
     ResourceProvider, Result, Scope, ToolInfo, redacted_brief,
 };
 use serde_json::Value;
+
+use crate::feed::Called;
 
 /// A target that exists and may be called. The defaults are those of something that only reads.
 pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
@@ -206,6 +208,6 @@ impl ResolvedTarget for PromptTarget {
     }
 
     fn called(&self, args: &Value) -> Called {
-        Called::Prompt(Arc::new(redacted_brief(args)))
+        Called::Prompt(redacted_brief(args))
     }
 }

@@ -1,6 +1,6 @@
 //! Events of the feed, as they are stored and as listeners receive them.
 
-use mainstay_core::{Called, Error, Event, Result};
+use mainstay_core::{Error, Event, Result};
 use mainstay_store::FeedPage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,6 +18,14 @@ pub struct FeedEvent {
     pub data: Value,
 }
 
+/// What kind of target was called.
+pub(crate) enum Called {
+    Tool,
+    Resource,
+    /// With its arguments as they may be shown: without what looks like a secret, and cut.
+    Prompt(Value),
+}
+
 /// Events that were stored together.
 pub(super) struct Page {
     /// The number of the last of them.
@@ -26,25 +34,26 @@ pub(super) struct Page {
 }
 
 impl FeedEvent {
-    /// The event as contract 001 describes it; `None` for one that is not part of the feed.
-    pub(super) fn new(event: &Event, at: &str) -> Option<Self> {
-        let (event, of, data) = match event {
-            Event::ResourceUpdated { uri, change } => {
-                ("resource_updated", None, json!({"uri": uri, "action": change.as_str(), "timestamp": at}))
+    /// The event about a change, as contract 001 describes it; `None` for one that is not part of the feed.
+    pub(super) fn of_change(event: &Event, at: &str) -> Option<Self> {
+        let Event::ResourceUpdated { uri, change } = event else { return None };
+        let data = json!({"uri": uri, "action": change.as_str(), "timestamp": at});
+        Some(Self { id: 0, event: "resource_updated".into(), of: None, data })
+    }
+
+    /// The event about a call that ran; `outcome` is "ok", "failed" or the kind of its error.
+    pub(super) fn of_call(called: &Called, shown: &str, principal: &str, outcome: &str, at: &str) -> Option<Self> {
+        let (event, data) = match called {
+            Called::Tool => {
+                let result = if outcome == "ok" { "success" } else { outcome };
+                ("tool_executed", json!({"tool": shown, "result": result, "timestamp": at}))
             }
-            Event::Called { what: Called::Tool, shown, principal, outcome, .. } => {
-                let result = if *outcome == "ok" { "success" } else { outcome };
-                ("tool_executed", Some(principal), json!({"tool": shown, "result": result, "timestamp": at}))
+            Called::Prompt(arguments) if outcome == "ok" => {
+                ("prompt_used", json!({"prompt": shown, "arguments": arguments, "timestamp": at}))
             }
-            Event::Called { what: Called::Prompt(arguments), shown, principal, outcome: "ok", .. } => {
-                ("prompt_used", Some(principal), json!({"prompt": shown, "arguments": arguments, "timestamp": at}))
-            }
-            Event::Called { what: Called::Prompt(_) | Called::Resource, .. }
-            | Event::ToolsChanged
-            | Event::PromptsChanged
-            | Event::ResourcesChanged => return None,
+            Called::Prompt(_) | Called::Resource => return None,
         };
-        Some(Self { id: 0, event: event.to_owned(), of: of.map(ToString::to_string), data })
+        Some(Self { id: 0, event: event.to_owned(), of: Some(principal.to_owned()), data })
     }
 
     /// Tells listeners that events were dropped because the buffer was full.

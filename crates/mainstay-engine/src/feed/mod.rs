@@ -12,4 +12,5 @@ mod writer;
 pub use event::FeedEvent;
 pub use listener::{FeedUpdate, Listener};
 
+pub(crate) use event::Called;
 pub(crate) use state::Feed;

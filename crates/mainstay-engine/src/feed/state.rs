@@ -9,7 +9,7 @@ use mainstay_store::{FEED_RETENTION_MS, FeedHead};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 
-use super::event::{FeedEvent, Page};
+use super::event::{Called, FeedEvent, Page};
 
 /// The most events in the buffer; further ones are counted and dropped, so that a store that is down costs no memory.
 const BUFFERED: usize = 10_000;
@@ -72,7 +72,7 @@ impl Feed {
     }
 
     /// Whether anybody listens, or has listened within the hour.
-    pub(crate) fn is_recording(&self) -> bool {
+    pub(super) fn is_recording(&self) -> bool {
         self.clock.now_ms() < self.recorded_until_ms.load(Ordering::Relaxed)
     }
 
@@ -81,12 +81,21 @@ impl Feed {
         self.recorded_until_ms.store(head.listened_ms.saturating_add(FEED_RETENTION_MS), Ordering::Relaxed);
     }
 
-    /// Adds an event to the buffer. Never waits.
-    pub(crate) fn record(&self, event: &Event) {
+    pub(crate) fn record_change(&self, event: &Event) {
+        self.record(|at| FeedEvent::of_change(event, at));
+    }
+
+    /// `shown` is the name people know the target by: a dialect's own, where it has one.
+    pub(crate) fn record_call(&self, called: &Called, shown: &str, principal: &str, outcome: &str) {
+        self.record(|at| FeedEvent::of_call(called, shown, principal, outcome, at));
+    }
+
+    /// Adds the event of this time to the buffer, if it would reach anybody. Never waits.
+    fn record(&self, event: impl FnOnce(&str) -> Option<FeedEvent>) {
         if !self.is_recording() {
             return;
         }
-        let Some(stored) = FeedEvent::new(event, &iso8601(self.clock.now_ms())) else { return };
+        let Some(stored) = event(&iso8601(self.clock.now_ms())) else { return };
         let mut buffer = self.buffer.lock();
         if buffer.events.len() < BUFFERED {
             buffer.events.push(stored);

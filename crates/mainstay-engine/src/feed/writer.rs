@@ -131,7 +131,7 @@ impl Engine {
     }
 
     /// The feed's state in memory.
-    pub(super) fn feed(&self) -> &Arc<Feed> {
-        self.events().feed()
+    pub(crate) fn feed(&self) -> &Arc<Feed> {
+        &self.events().feed
     }
 }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Called, Effect, Error, Event, Kind, Result};
+use mainstay_core::{Call, Effect, Error, Kind, Result};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
+use crate::feed::Called;
 
 /// What is recorded about the target of a call.
 pub(crate) struct AuditSubject<'a> {
@@ -33,14 +34,15 @@ pub(crate) struct Record {
     /// `None` once it has been written.
     entry: Option<AuditEntry>,
     called: Called,
-    display_name: Arc<str>,
+    display_name: String,
     metric: Arc<str>,
     /// Whether the call changes something: then it has an entry before it runs, too.
     changes: bool,
     /// Whether that first entry is on disk.
     began: bool,
-    /// Whether the target ran; nobody is notified of a call that was rejected before.
-    ran: bool,
+    /// Whether the target ran: then an event is published about its outcome. Nobody is notified of a call that was
+    /// rejected before.
+    pub(crate) ran: bool,
 }
 
 impl Record {
@@ -64,7 +66,7 @@ impl Record {
             started: Instant::now(),
             entry: Some(entry),
             called,
-            display_name: display_name.into(),
+            display_name: display_name.to_owned(),
             metric,
             changes: effect.changes(),
             began: false,
@@ -82,11 +84,6 @@ impl Record {
             self.began = true;
         }
         Ok(())
-    }
-
-    /// The call runs now: an event will be published about its outcome.
-    pub(crate) fn run(&mut self) {
-        self.ran = true;
     }
 
     /// Writes the outcome. A call that was recorded as begun is answered only once this is on disk.
@@ -119,29 +116,17 @@ impl Record {
         entry.at_ms = self.engine.clock().now_ms();
         outcome.clone_into(&mut entry.outcome);
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
-        self.engine.metrics().call(&self.metric, outcome, took);
-        if self.ran && self.engine.events().has_call_receivers() {
-            self.engine.events().publish(self.event(&entry, outcome));
+        self.engine.0.metrics.call(&self.metric, outcome, took);
+        if self.ran {
+            self.engine.feed().record_call(&self.called, &self.display_name, &entry.principal, outcome);
         }
         Some(entry)
-    }
-
-    fn event(&self, entry: &AuditEntry, outcome: &'static str) -> Event {
-        Event::Called {
-            what: self.called.clone(),
-            target: entry.target.as_str().into(),
-            shown: self.display_name.clone(),
-            principal: entry.principal.as_str().into(),
-            session: entry.session.as_deref().map(Into::into),
-            request_id: entry.request_id.as_str().into(),
-            outcome,
-        }
     }
 
     fn note(&self, entry: &AuditEntry) {
         if let Err(error) = self.engine.0.store.audit().enqueue(entry) {
             tracing::warn!(%error, "a call could not be recorded in the audit");
-            self.engine.metrics().audit_gap();
+            self.engine.0.metrics.audit_gaps.inc();
         }
     }
 }

@@ -97,7 +97,6 @@ async fn next(changes: &mut Receiver<Event>, end: &CancellationToken) -> Option<
             let updated = ResourceUpdatedNotification::new(ResourceUpdatedNotificationParam::new(uri.to_string()));
             Some(vec![ServerNotification::ResourceUpdatedNotification(updated)])
         }
-        Ok(Event::Called { .. }) => Some(Vec::new()),
         Err(RecvError::Lagged(_)) => Some(vec![tools(), prompts(), resources()]),
         Err(RecvError::Closed) => None,
     }
