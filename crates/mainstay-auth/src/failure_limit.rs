@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 /// Failures allowed per source and window.
 const ALLOWED: u32 = 10;
@@ -47,21 +48,21 @@ impl FailureLimit {
     }
 
     pub(crate) fn withdraw(&self, source: &FailureSource) {
-        if let Some(failures) = self.sources().get_mut(source) {
+        if let Some(failures) = self.0.lock().get_mut(source) {
             failures.count = failures.count.saturating_sub(1);
         }
     }
 
     /// Seconds until the next attempt is allowed, if the limit is reached.
     pub fn retry_after(&self, source: &FailureSource) -> Option<u64> {
-        let sources = self.sources();
+        let sources = self.0.lock();
         let failures = sources.get(source).filter(|failures| !failures.is_over() && failures.count >= ALLOWED)?;
         Some(WINDOW.saturating_sub(failures.since.elapsed()).as_secs() + 1)
     }
 
     /// Counts a failure.
     pub fn add(&self, source: FailureSource) {
-        let mut sources = self.sources();
+        let mut sources = self.0.lock();
         // An entry whose window is over counts nothing, so the source begins a new one.
         if sources.len() >= CAPACITY || sources.get(&source).is_some_and(Failures::is_over) {
             sources.retain(|_, failures| !failures.is_over());
@@ -72,10 +73,6 @@ impl FailureLimit {
             sources.remove(&oldest);
         }
         sources.entry(source).or_insert_with(|| Failures { since: Instant::now(), count: 0 }).count += 1;
-    }
-
-    fn sources(&self) -> MutexGuard<'_, HashMap<FailureSource, Failures>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -147,6 +144,6 @@ mod tests {
         for number in 0..=CAPACITY {
             failures.add(source(&number.to_string(), 1));
         }
-        assert_eq!(failures.0.lock().unwrap().len(), CAPACITY);
+        assert_eq!(failures.0.lock().len(), CAPACITY);
     }
 }

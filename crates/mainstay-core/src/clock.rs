@@ -1,9 +1,9 @@
 //! Time, and unique ids.
 
-use std::sync::Mutex;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 /// Where time comes from. Nothing else in the project asks the system for it, so that tests control it.
 pub trait Clock: Send + Sync + 'static {
@@ -33,14 +33,14 @@ impl ManualClock {
     }
 
     pub fn advance(&self, by: Duration) {
-        let mut now = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut now = self.0.lock();
         *now = now.checked_add(by).unwrap_or(Timestamp::MAX);
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        *self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        *self.0.lock()
     }
 }
 

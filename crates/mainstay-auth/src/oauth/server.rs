@@ -1,10 +1,10 @@
 //! The authorization server's state, and verifying the access tokens it issued.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mainstay_core::{Principal, Result, Scope, Scopes};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -129,17 +129,17 @@ struct LookupStart {
 
 impl StatusCache {
     fn find(&self, token: &TokenHash) -> Option<Identity> {
-        self.entries().valid.get(token).filter(|(at, _)| is_fresh(*at)).map(|(_, identity)| identity.clone())
+        self.0.lock().valid.get(token).filter(|(at, _)| is_fresh(*at)).map(|(_, identity)| identity.clone())
     }
 
     fn start_lookup(&self) -> LookupStart {
-        LookupStart { at: Instant::now(), generation: self.entries().generation }
+        LookupStart { at: Instant::now(), generation: self.0.lock().generation }
     }
 
     /// Keeps the result of a lookup, unless the cache was cleared since it began: the token may have been revoked
     /// between the store's reply and now.
     fn insert(&self, token: TokenHash, start: LookupStart, identity: Identity) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         if entries.valid.len() >= CAPACITY {
             entries.valid.retain(|_, (at, _)| is_fresh(*at));
         }
@@ -150,13 +150,9 @@ impl StatusCache {
 
     /// Called after a revocation in this process, which takes effect at once.
     pub(super) fn clear(&self) {
-        let mut entries = self.entries();
+        let mut entries = self.0.lock();
         entries.valid.clear();
         entries.generation += 1;
-    }
-
-    fn entries(&self) -> MutexGuard<'_, Entries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

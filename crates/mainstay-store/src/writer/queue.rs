@@ -1,9 +1,9 @@
 //! What waits to be written, and how the writer is doing: what its handle and its task share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::time::timeout;
 
@@ -67,7 +67,7 @@ impl Queue {
 
     /// Queues an audit row that nobody waits for.
     pub(super) fn enqueue(&self, entry: &AuditEntry) -> Result<()> {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         if waiting.closed {
             return Err(StoreError::Closed);
         }
@@ -87,7 +87,7 @@ impl Queue {
     /// Queues a write, waiting for room.
     pub(super) async fn send(&self, item: Item) -> Result<()> {
         let permit = self.room.acquire().await.map_err(|_| StoreError::Closed)?;
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         if waiting.closed {
             return Err(StoreError::Closed);
         }
@@ -129,7 +129,7 @@ impl Queue {
 
     /// Takes all rows, and as many items as a group may have.
     fn take_now(&self) -> Batch {
-        let mut waiting = self.waiting();
+        let mut waiting = self.waiting.lock();
         let mut batch = std::mem::take(&mut waiting.batch);
         if batch.items.len() > self.group {
             waiting.batch.items = batch.items.split_off(self.group);
@@ -141,27 +141,23 @@ impl Queue {
 
     /// What is queued is still taken; nothing more is accepted.
     pub(super) fn close(&self) {
-        self.waiting().closed = true;
+        self.waiting.lock().closed = true;
         self.room.close();
         self.arrived.notify_one();
     }
 
     pub(super) fn is_closed(&self) -> bool {
-        self.waiting().closed
+        self.waiting.lock().closed
     }
 
     pub(super) fn len(&self) -> usize {
-        self.waiting().batch.len()
+        self.waiting.lock().batch.len()
     }
 
     /// Queued rows, queued items, and whether the queue is closed.
     fn state(&self) -> (usize, usize, bool) {
-        let waiting = self.waiting();
+        let waiting = self.waiting.lock();
         (waiting.batch.rows.len(), waiting.batch.items.len(), waiting.closed)
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -191,7 +187,7 @@ impl Shared {
     }
 
     pub(super) fn set_failing(&self, error: &StoreError) {
-        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();
+        *self.failure.lock() = error.to_string();
         self.failing.store(true, Ordering::Release);
     }
 
@@ -201,7 +197,7 @@ impl Shared {
 
     pub(super) fn healthy(&self) -> Result<()> {
         if self.failing.load(Ordering::Acquire) {
-            let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            let failure = self.failure.lock();
             return Err(StoreError::failed(format!("writing has been failing: {failure}")));
         }
         Ok(())
