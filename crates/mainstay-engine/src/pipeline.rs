@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_auth::consent::ConsentRequest;
-use mainstay_core::{BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest};
+use mainstay_core::{
+    BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest,
+};
 use serde_json::{Map, Value};
 
 use crate::policy;
