@@ -24,10 +24,14 @@ impl Family {
     }
 
     /// Adds a tool. A schema that does not compile is reported when the registry is built.
-    pub fn tool<T: Tool>(mut self, tool: T) -> Self {
-        match erase(tool) {
+    pub fn tool<T: Tool>(self, tool: T) -> Self {
+        self.erased_tool(erase(tool), &T::SPEC)
+    }
+
+    fn erased_tool(mut self, tool: Result<Arc<dyn AnyTool>>, spec: &crate::Spec) -> Self {
+        match tool {
             Ok(tool) => self.tools.push(tool),
-            Err(error) => self.problems.push(error.with_detail(format!("{}/{}", T::SPEC.family, T::SPEC.verb))),
+            Err(error) => self.problems.push(error.with_detail(format!("{}/{}", spec.family, spec.verb))),
         }
         self
     }

@@ -2,20 +2,30 @@
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 use crate::{Error, Problem, Reason, Result};
 
 /// The schema of a type as an object, with every definition inside it.
 pub fn of<T: JsonSchema>() -> Map<String, Value> {
-    let generator = SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None).into_generator();
-    let mut schema = match generator.into_root_schema_for::<T>().to_value() {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let schema = T::json_schema(&mut generator);
+    whole(schema, generator)
+}
+
+/// Adds the definitions that the schema refers to. Not generic, because it would be compiled for every type of a tool.
+fn whole(schema: Schema, mut generator: SchemaGenerator) -> Map<String, Value> {
+    let mut schema = match schema.to_value() {
         Value::Object(schema) => schema,
         // `true` and `false` are schemas too, but never those of a tool's arguments.
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     };
+    let definitions = generator.take_definitions(true);
+    if !definitions.is_empty() {
+        schema.insert("$defs".into(), Value::Object(definitions));
+    }
     schema.remove("title");
     spell_out(&mut schema);
     schema
@@ -45,7 +55,10 @@ fn spell_out(schema: &mut Map<String, Value>) {
 
 /// The schema of a tool's arguments: an object that takes no argument it does not know.
 pub fn of_args<T: JsonSchema>() -> Map<String, Value> {
-    let mut schema = of::<T>();
+    closed(of::<T>())
+}
+
+fn closed(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema.insert("type".into(), json!("object"));
     schema.entry("properties").or_insert_with(|| json!({}));
     schema.entry("additionalProperties").or_insert(Value::Bool(false));

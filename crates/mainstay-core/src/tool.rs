@@ -198,15 +198,11 @@ impl std::ops::Deref for ToolInfo {
 }
 
 impl ToolInfo {
-    fn of<T: Tool>() -> Self {
-        let spec = T::SPEC;
+    /// Not generic over the tool, because it would be compiled for each.
+    fn new(spec: Spec, input: Map<String, Value>, output: Option<Map<String, Value>>) -> Self {
         let usual = || format!("{}_{}", spec.family, spec.verb);
-        Self {
-            spec,
-            listed: spec.spelling(STANDARD).map_or_else(usual, str::to_owned),
-            input_schema: Arc::new(schema::of_args::<T::Args>()),
-            output_schema: T::Output::schema().map(Arc::new),
-        }
+        let listed = spec.spelling(STANDARD).map_or_else(usual, str::to_owned);
+        Self { spec, listed, input_schema: Arc::new(input), output_schema: output.map(Arc::new) }
     }
 
     /// The name that people are shown: the one in its contract, or else the listed one.
@@ -267,7 +263,7 @@ fn read<T: DeserializeOwned>(mut args: Value) -> Result<T> {
 
 /// Turns a typed tool into what a family's list holds. Fails only if its schema does not compile.
 pub fn erase<T: Tool>(tool: T) -> Result<Arc<dyn AnyTool>> {
-    let info = ToolInfo::of::<T>();
+    let info = ToolInfo::new(T::SPEC, schema::of_args::<T::Args>(), T::Output::schema());
     let validator = Validator::new(&info.input_schema)?;
     Ok(Arc::new(Erased { tool, info, validator }))
 }
