@@ -21,6 +21,7 @@ mod program;
 mod protections;
 mod run;
 mod settings;
+mod toolchains;
 #[cfg(any(not(target_os = "linux"), mainstay_unsupported))]
 mod unsupported;
 mod visibility;

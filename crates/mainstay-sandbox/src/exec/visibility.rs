@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::ExecSettings;
+use super::toolchains::Toolchains;
 use crate::workspace::Workspace;
 
 /// Directories of programs and their data.
@@ -75,32 +76,6 @@ const ETC: &[&str] = &[
     "xattr.conf",
 ];
 
-/// Toolchains in a home directory: where they are, and the variable that names the place.
-const TOOLCHAINS: &[(&str, Option<&str>)] = &[
-    (".cargo", Some("CARGO_HOME")),
-    (".rustup", Some("RUSTUP_HOME")),
-    (".pyenv", Some("PYENV_ROOT")),
-    (".rbenv", Some("RBENV_ROOT")),
-    (".nvm", Some("NVM_DIR")),
-    (".volta", Some("VOLTA_HOME")),
-    (".deno", Some("DENO_INSTALL")),
-    (".bun", Some("BUN_INSTALL")),
-    (".sdkman", Some("SDKMAN_DIR")),
-    ("go", None),
-    (".go", None),
-    (".local/bin", None),
-    (".local/lib", None),
-    (".local/share/pnpm", Some("PNPM_HOME")),
-    (".local/share/mise", Some("MISE_DATA_DIR")),
-    (".local/share/uv", None),
-    (".asdf", Some("ASDF_DATA_DIR")),
-    (".dotnet", Some("DOTNET_ROOT")),
-    (".ghcup", None),
-];
-
-/// Secrets inside toolchains.
-const SECRETS: &[&str] = &[".cargo/credentials", ".cargo/credentials.toml", ".sdkman/etc/config"];
-
 /// What commands may do with a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
@@ -133,9 +108,10 @@ pub(crate) struct Grant {
 pub(crate) struct Visibility {
     /// Parents come before what is inside them.
     pub(crate) grants: Vec<Grant>,
-    /// Files inside of them that are hidden.
+    /// Files and directories inside of them that are hidden.
     pub(crate) secrets: Vec<PathBuf>,
-    /// Symbolic links at the top of the file tree that lead into a grant, such as `/bin`: path and target.
+    /// Symbolic links at the top of the file tree that lead into a grant, such as `/bin`, and those in toolchains: path
+    /// and target.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// Variables that tell programs where their toolchains are, and `PATH`.
     pub(crate) variables: BTreeMap<String, String>,
@@ -171,6 +147,7 @@ impl Visibility {
         let closed = |grant: &Grant| workspace.closed.iter().any(|closed| grant.path.starts_with(&closed.path));
         visibility.grants.retain(|grant| !closed(grant));
         visibility.grants.sort_by(|a, b| a.path.cmp(&b.path));
+        visibility.keep_visible_secrets();
         visibility.set_search_path();
         visibility
     }
@@ -190,17 +167,25 @@ impl Visibility {
         }
     }
 
-    /// Grants the toolchains that exist, names them in variables, and hides the credentials inside.
+    /// Grants the toolchains that exist, and names them in variables.
     fn grant_toolchains(&mut self, home: &Path) {
-        for (name, variable) in TOOLCHAINS {
-            let Ok(path) = std::fs::canonicalize(home.join(name)) else { continue };
-            self.grant(&path, Access::Read, Origin::Machine);
-            if let (Some(variable), Some(path)) = (variable, path.to_str()) {
-                self.variables.insert((*variable).to_owned(), path.to_owned());
-            }
+        let Toolchains { readable, links, credentials, variables } = Toolchains::find(home);
+        for path in &readable {
+            self.grant(path, Access::Read, Origin::Machine);
         }
-        let secrets = SECRETS.iter().filter_map(|name| std::fs::canonicalize(home.join(name)).ok());
-        self.secrets.extend(secrets);
+        self.links.extend(links);
+        self.secrets = credentials;
+        self.variables.extend(variables);
+    }
+
+    /// Keeps the secrets that are visible because something around them is granted, such as the home directory, and that
+    /// no setting names: what is not in the tree cannot be hidden in it.
+    fn keep_visible_secrets(&mut self) {
+        let grants = &self.grants;
+        self.secrets.retain(|secret| {
+            let named = |grant: &Grant| grant.origin == Origin::Setting && grant.path.starts_with(secret);
+            grants.iter().any(|grant| secret.starts_with(&grant.path)) && !grants.iter().any(named)
+        });
     }
 
     /// Sets `PATH` to the server's own, without directories that commands cannot see or could change.
@@ -219,17 +204,18 @@ impl Visibility {
         self.variables.insert("PATH".into(), seen.join(":"));
     }
 
-    /// A read-only path inside a writable one, and that one. Landlock's rights add up along a path, so without mounts the
-    /// inner one would be writable too.
+    /// A root, or a path from a setting, inside a writable one, and that one. Without mounts a command could put a
+    /// symbolic link in its place, which the next start would follow; and since Landlock's rights add up along a path, a
+    /// read-only one would be writable too.
     #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-    pub(crate) fn contradiction(&self) -> Option<(&Path, &Path)> {
-        let mut read =
-            self.grants.iter().filter(|grant| grant.access == Access::Read && grant.origin != Origin::Machine);
+    pub(crate) fn contradiction(&self) -> Option<(&Grant, &Path)> {
+        let mut inner = self.grants.iter().filter(|grant| grant.origin != Origin::Machine);
         let around = |inner: &Grant| {
             let mut written = self.grants.iter().filter(|grant| grant.access == Access::Write);
-            written.find(|outer| inner.path.starts_with(&outer.path)).map(|outer| outer.path.as_path())
+            let outer = written.find(|outer| inner.path != outer.path && inner.path.starts_with(&outer.path));
+            outer.map(|outer| outer.path.as_path())
         };
-        read.find_map(|inner| Some((inner.path.as_path(), around(inner)?)))
+        inner.find_map(|inner| Some((inner, around(inner)?)))
     }
 
     /// The innermost grant around a canonical path.
@@ -284,7 +270,7 @@ mod tests {
 
     #[test]
     #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
-    fn what_is_only_to_be_read_inside_of_what_may_be_changed_is_noticed() {
+    fn a_path_with_a_rule_of_its_own_inside_of_what_may_be_changed_is_noticed() {
         let outer = tempfile::tempdir().unwrap();
         let inner = outer.path().canonicalize().unwrap().join("inner");
         std::fs::create_dir(&inner).unwrap();
@@ -292,7 +278,30 @@ mod tests {
         assert_eq!(visibility_of(&written).1.contradiction(), None);
         let both = ExecSettings { read: vec![inner.clone()], ..written };
         let (_directory, visibility) = visibility_of(&both);
-        assert_eq!(visibility.contradiction(), Some((inner.as_path(), inner.parent().unwrap())));
+        let (found, around) = visibility.contradiction().unwrap();
+        assert_eq!((found.path.as_path(), around), (inner.as_path(), inner.parent().unwrap()));
+        let written = ExecSettings { write: vec![outer.path().into(), inner.clone()], ..Default::default() };
+        assert!(visibility_of(&written).1.contradiction().is_some(), "its path could be made a link to elsewhere");
+    }
+
+    #[test]
+    fn a_credential_is_hidden_if_something_around_it_is_granted_and_seen_if_a_setting_names_it() {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        std::fs::create_dir_all(base.join(".cargo/bin")).unwrap();
+        let token = base.join(".cargo/credentials.toml");
+        std::fs::write(&token, "s").unwrap();
+        let hidden = |settings: &ExecSettings| {
+            let (_directory, mut visibility) = visibility_of(settings);
+            visibility.grant_toolchains(&base);
+            visibility.keep_visible_secrets();
+            visibility.secrets
+        };
+        assert!(hidden(&ExecSettings::default()).is_empty(), "it is not in the tree at all");
+        let around = ExecSettings { read: vec![base.join(".cargo")], ..Default::default() };
+        assert_eq!(hidden(&around), [token.as_path()]);
+        let named = ExecSettings { read: vec![base.clone(), token.clone()], ..Default::default() };
+        assert!(hidden(&named).is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod agents;
 mod command_line;
+mod commands;
 mod context;
 mod testing;
 mod untrusted_servers;

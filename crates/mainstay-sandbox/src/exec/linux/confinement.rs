@@ -11,7 +11,7 @@ use super::landlock::{self, Rights, Rule};
 use super::mounts::{FileTree, MAX_BELOW_TMP, Namespaces};
 use super::protections::{Counting, Level, protections};
 use super::{seccomp, syscalls};
-use crate::exec::visibility::Visibility;
+use crate::exec::visibility::{Access, Visibility};
 use crate::exec::{ExecSettings, Network, Protections, SandboxMode};
 
 /// The confinement that every command gets.
@@ -165,10 +165,11 @@ fn check_without_namespaces(settings: &ExecSettings, visibility: &Visibility, ab
              needed (this kernel has {abi}), or the processes of a command could not be ended for certain"
         )
     } else if let Some((inner, outer)) = visibility.contradiction() {
+        let read_only = if inner.access == Access::Read { "read-only but " } else { "" };
         format!(
-            "{} is read-only but inside {}, which commands may change, and without namespaces ({reason}) the one \
-             cannot be protected when the other is writable; move it, or make both the same",
-            inner.display(),
+            "{} is {read_only}inside {}, which commands may change, and without namespaces ({reason}) a command could \
+             change it or put something else in its place; move it, or remove it from the configuration",
+            inner.path.display(),
             outer.display()
         )
     } else {

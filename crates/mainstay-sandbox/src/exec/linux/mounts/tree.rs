@@ -55,7 +55,8 @@ pub(crate) struct MountPoint {
 pub(crate) struct FileTree {
     parts: Vec<Part>,
     links: Vec<(CString, CString)>,
-    secrets: Vec<CString>,
+    /// What is hidden, and whether it is a directory.
+    secrets: Vec<(CString, bool)>,
     /// Parts beneath `/tmp`. Every command has a `/tmp` of its own, so they are mounted again for each.
     pub(crate) below_tmp: Vec<MountPoint>,
 }
@@ -80,11 +81,12 @@ impl FileTree {
         let processes = Part::new(Path::new("/proc"), true, NO_SUID | NO_DEV | READ_ONLY);
         let devices = DEVICES.iter().map(|name| Part::new(&Path::new("/dev").join(name), false, NO_SUID));
         let links = visibility.links.iter().map(|(path, target)| Some((text(target)?, relative(path)?)));
+        let secrets = visibility.secrets.iter().map(|path| Some((relative(path)?, path.is_dir())));
         Some(Self {
             below_tmp: below_tmp.collect::<Option<_>>()?,
             parts: mounted.iter().map(Part::for_grant).chain([processes]).chain(devices).collect::<Option<_>>()?,
             links: links.collect::<Option<_>>()?,
-            secrets: visibility.secrets.iter().map(|path| relative(path)).collect::<Option<_>>()?,
+            secrets: secrets.collect::<Option<_>>()?,
         })
     }
 
@@ -102,10 +104,14 @@ impl FileTree {
         self.links.iter().try_for_each(|(target, path)| make_link(target, path)).during(Phase::Root)?;
         syscalls::make_file(c".hidden/file", 0).during(Phase::Root)?;
         syscalls::make_dir(c".hidden/directory", 0).during(Phase::Root)?;
+        syscalls::make_dir(c".hidden/pins", 0).during(Phase::Root)?;
         enter_root().during(Phase::Root)?;
         let attributes = READ_ONLY | NO_SUID | NO_DEV;
         syscalls::set_mount_attributes(CWD, c"/", AtFlags::empty(), attributes).during(Phase::Root)?;
-        let hide = |path: &CString| syscalls::attach_mount(syscalls::copy_mount(HIDDEN_FILE)?, path);
+        let hide = |(path, directory): &(CString, bool)| {
+            let empty = if *directory { HIDDEN_DIRECTORY } else { HIDDEN_FILE };
+            syscalls::attach_mount(syscalls::copy_mount(empty)?, path)
+        };
         self.secrets.iter().try_for_each(hide).during(Phase::Mask)
     }
 }
@@ -163,9 +169,9 @@ pub(super) fn mount_tmpfs(target: &CStr, flags: MountFlags, options: &CStr) -> R
     rustix::mount::mount(c"tmpfs", target, c"tmpfs", flags, options)
 }
 
-/// Makes a symbolic link, unless something has its name.
+/// Makes a symbolic link, unless something has its name, or nothing else in its directory is visible.
 fn make_link(target: &CStr, path: &CStr) -> Result<()> {
-    syscalls::tolerate(rustix::fs::symlink(target, path), &[Errno::EXIST])
+    syscalls::tolerate(rustix::fs::symlink(target, path), &[Errno::EXIST, Errno::NOENT])
 }
 
 /// Makes the current directory the root, and detaches the old one.
