@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::{TcpListener, UdpSocket};
 use std::os::unix::fs::symlink;
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixDatagram, UnixListener};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub(crate) struct Peers {
     tcp: TcpListener,
     udp: UdpSocket,
     path: UnixListener,
+    /// In the workspace, where commands see it.
+    datagrams: UnixDatagram,
     nameless: UnixListener,
     memory: Memory,
 }
@@ -58,11 +60,13 @@ impl Peers {
         let udp = UdpSocket::bind(("127.0.0.1", port)).unwrap();
         let path = UnixListener::bind(base.join("outside/socket")).unwrap();
         let nameless = UnixListener::bind_addr(&abstract_name(port)).unwrap();
+        let datagrams = UnixDatagram::bind(base.join("workspace/datagrams")).unwrap();
+        datagrams.set_nonblocking(true).unwrap();
         tcp.set_nonblocking(true).unwrap();
         udp.set_nonblocking(true).unwrap();
         path.set_nonblocking(true).unwrap();
         nameless.set_nonblocking(true).unwrap();
-        Self { tcp, udp, path, nameless, memory: Memory::new() }
+        Self { tcp, udp, path, datagrams, nameless, memory: Memory::new() }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -74,6 +78,7 @@ impl Peers {
         self.tcp.accept().is_ok()
             || self.udp.recv_from(&mut [0; 8]).is_ok()
             || self.path.accept().is_ok()
+            || self.datagrams.recv(&mut [0; 8]).is_ok()
             || self.nameless.accept().is_ok()
     }
 }
@@ -171,7 +176,7 @@ impl Fixture {
 
 fn populate(base: &Path) {
     let at = |name: &str| base.join(name);
-    for directory in ["workspace/.git", "workspace/deep/er", "outside", "read_only"] {
+    for directory in ["workspace/.git", "workspace/deep/er", "workspace/sub/project/.git", "outside", "read_only"] {
         std::fs::create_dir_all(at(directory)).unwrap();
     }
     let secrets = [

@@ -222,7 +222,26 @@ fn other_process_rules(rules: &mut Rules, namespaces: bool) -> Result<(), Backen
     Ok(())
 }
 
-/// Which sockets are rejected. `socketpair` is always allowed: its ends reach nobody else.
+/// Which pairs of sockets are rejected. The ends of a stream stay connected to each other. A datagram socket does not: it
+/// sends to any path that a command sees, so it is a socket like any other (and so is a raw one, which the kernel treats
+/// as the same).
+fn socket_pair_rules(network: Network, namespaces: bool) -> Result<Vec<SeccompRule>, BackendError> {
+    let mut rules = is_none(0, [libc::AF_UNIX.cast_unsigned()])?;
+    if network == Network::Off || !namespaces {
+        let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+        rules.extend(is_another_kind(&connected)?);
+    }
+    Ok(rules)
+}
+
+/// Rejects every kind of socket but these. The other bits of the argument are flags, and there is no operator for "masked
+/// and not equal".
+fn is_another_kind(kinds: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let others = (0..16).filter(|kind| !kinds.contains(kind));
+    others.map(|kind| rule([(1, SeccompCmpOp::MaskedEq(SOCKET_KIND_MASK), kind.cast_unsigned())])).collect()
+}
+
+/// Which sockets are rejected.
 fn socket_rules(network: Network, namespaces: bool) -> Result<Vec<SeccompRule>, BackendError> {
     if network == Network::Off {
         return Ok(Vec::new());
@@ -232,11 +251,7 @@ fn socket_rules(network: Network, namespaces: bool) -> Result<Vec<SeccompRule>, 
     // Without a mount namespace, sockets of other programs could be found by their path.
     let mut rules =
         if namespaces { is_none(0, [inet, inet6, netlink, unix])? } else { is_none(0, [inet, inet6, netlink])? };
-    // The other bits of the kind are flags, and there is no operator for "masked and not equal".
-    let other_kinds = (0..16).filter(|kind| !SOCKET_KINDS.contains(kind));
-    for kind in other_kinds {
-        rules.push(rule([(1, SeccompCmpOp::MaskedEq(SOCKET_KIND_MASK), kind.cast_unsigned())])?);
-    }
+    rules.extend(is_another_kind(&SOCKET_KINDS)?);
     // Raw sockets are for netlink, which resolvers read; others need a privilege.
     rules.extend(is_none(2, PROTOCOLS.map(i32::cast_unsigned))?);
     Ok(rules)
@@ -269,6 +284,7 @@ pub(super) fn build(network: Network, namespaces: bool) -> Result<[BpfProgram; 2
         conditional_rules(&mut rejected)?;
         other_process_rules(&mut rejected, namespaces)?;
         rejected.insert(libc::SYS_socket, socket_rules(network, namespaces)?);
+        rejected.insert(libc::SYS_socketpair, socket_pair_rules(network, namespaces)?);
         rejected.extend(FORBIDDEN.iter().map(|call| (*call, Vec::new())));
         let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
         let mut absent = compile(absent, libc::ENOSYS)?;
@@ -356,7 +372,7 @@ mod tests {
 
     #[test]
     fn ordinary_calls_pass() {
-        for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_socketpair, libc::SYS_kill, libc::SYS_mmap] {
+        for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_kill, libc::SYS_mmap] {
             assert_eq!(here(Network::Off, call, [0; 6]), ALLOWED, "{call}");
         }
     }
@@ -445,6 +461,34 @@ mod tests {
         assert_eq!(socket(Network::On, UNIX, STREAM), EPERM);
         let inside = build(Network::On, true).unwrap();
         assert_eq!(verdict(&inside, ARCHITECTURE, libc::SYS_socket, [UNIX, STREAM, 0, 0, 0, 0]), ALLOWED);
+    }
+
+    #[test]
+    fn pairs_of_sockets_reach_nobody_else() {
+        const FLAGS: u32 = libc::SOCK_CLOEXEC.cast_unsigned() | libc::SOCK_NONBLOCK.cast_unsigned();
+        const PACKETS: u32 = libc::SOCK_SEQPACKET.cast_unsigned();
+        let pair = |network, namespaces, family, kind| {
+            let programs = build(network, namespaces).unwrap();
+            verdict(&programs, ARCHITECTURE, libc::SYS_socketpair, [family, kind | FLAGS, 0, 0, 0, 0])
+        };
+        // Unix sockets of their own are allowed to commands only with a network and a file tree of their own.
+        for (network, namespaces, datagrams) in [
+            (Network::Off, true, EPERM),
+            (Network::Off, false, EPERM),
+            (Network::On, false, EPERM),
+            (Network::On, true, ALLOWED),
+            (Network::Loopback, true, ALLOWED),
+        ] {
+            for kind in [STREAM, PACKETS] {
+                assert_eq!(pair(network, namespaces, UNIX, kind), ALLOWED);
+            }
+            for kind in [DATAGRAM, RAW] {
+                assert_eq!(pair(network, namespaces, UNIX, kind), datagrams, "{network:?}");
+            }
+            for family in [INET, NETLINK, 30] {
+                assert_eq!(pair(network, namespaces, family, STREAM), EPERM, "{family}");
+            }
+        }
     }
 
     #[test]
