@@ -127,7 +127,7 @@ fn fold(c: char) -> char {
 
 /// Matches a pattern. Nearly all patterns are a plain name or a suffix, and nearly all names match none: those cases are
 /// decided without recursion, because this runs for every name of every listing.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
+pub(crate) fn fits(pattern: &[u8], name: &[u8]) -> bool {
     match pattern {
         [b'*', rest @ ..] if !rest.contains(&b'*') => name.ends_with(rest),
         [first, ..] if *first != b'*' && name.first() != Some(first) => false,

@@ -16,7 +16,8 @@ pub struct ExecSettings {
     /// If not empty, only these programs may be started: names in the search path, or paths. It does not apply to what
     /// an allowed program starts in turn.
     pub allow: Vec<String>,
-    /// Programs that may not be started.
+    /// Programs that a call may not start, as advice to the agent and not as protection: another program, a shell or a
+    /// copy of the file can start them all the same. What a command can do is limited by the sandbox.
     pub deny: Vec<String>,
     /// Paths that commands may read besides the workspace, the system's programs and the toolchains in the home directory.
     pub read: Vec<PathBuf>,

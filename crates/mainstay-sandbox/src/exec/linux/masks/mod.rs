@@ -168,8 +168,12 @@ fn open_added(path: &Path) -> Result<(PathBuf, OwnedFd)> {
     Ok((path.to_owned(), handle))
 }
 
-/// Deeper than any real tree; and what has a path longer than `PATH_MAX` could not be hidden anyway.
+/// Deeper than any real tree: each level is held open during a scan.
 const MAX_DEPTH: usize = 256;
+
+/// The longest path of a directory that is searched, in bytes: with any name added to it, and mounted somewhere else, it
+/// is still shorter than `PATH_MAX`, so that what is found can be hidden.
+const MAX_PATH: usize = 3800;
 
 /// How often a directory is read again that changes while it is being read.
 const ATTEMPTS: usize = 16;
@@ -201,8 +205,9 @@ enum WalkResult {
     Done,
     /// It was not there any more.
     Vanished,
-    /// It cannot be read. A command could change its mode, so it is hidden as a whole.
-    Unreadable,
+    /// It cannot be searched, because it is not readable, too deep, or its path too long. A command could change that, so
+    /// it is hidden as a whole. Other commands go on: a command could make such a directory on purpose.
+    Unsearchable,
 }
 
 impl Walk<'_> {
@@ -210,10 +215,10 @@ impl Walk<'_> {
     fn begin(&mut self, handle: BorrowedFd<'_>, path: &Path) -> Result<()> {
         let visit = match rustix::fs::openat(handle, ".", DIRECTORY, Mode::empty()) {
             Ok(directory) => self.visit(directory.as_fd(), path, 0)?,
-            Err(Errno::ACCESS) => WalkResult::Unreadable,
+            Err(Errno::ACCESS) => WalkResult::Unsearchable,
             Err(errno) => return Err(Error::internal(errno)),
         };
-        if visit == WalkResult::Unreadable {
+        if visit == WalkResult::Unsearchable {
             self.hide(path.to_owned(), FileId::of(handle).map_err(Error::internal)?, true)?;
         }
         Ok(())
@@ -222,10 +227,8 @@ impl Walk<'_> {
     /// Searches an open directory. If an entry vanishes meanwhile, the directory is read again from the beginning, and
     /// what was found in the meantime is dropped.
     fn visit(&mut self, directory: BorrowedFd<'_>, path: &Path, depth: usize) -> Result<WalkResult> {
-        if depth > MAX_DEPTH {
-            return Err(Error::unavailable(format!(
-                "A directory is more than {MAX_DEPTH} levels deep, so protected names in it could not be hidden from a command."
-            )));
+        if depth > MAX_DEPTH || path.as_os_str().len() > MAX_PATH {
+            return Ok(WalkResult::Unsearchable);
         }
         let before = self.masks.len();
         for look in 0..ATTEMPTS {
@@ -235,7 +238,7 @@ impl Walk<'_> {
                 Some(known) => known.clone(),
                 None => match self.read(directory, metadata) {
                     Ok(read) => Arc::new(read),
-                    Err(Errno::ACCESS) => return Ok(WalkResult::Unreadable),
+                    Err(Errno::ACCESS) => return Ok(WalkResult::Unsearchable),
                     Err(errno) => return Err(Error::internal(errno)),
                 },
             };
@@ -277,11 +280,12 @@ impl Walk<'_> {
         if self.skipped.contains(&identity) {
             return Ok(WalkResult::Done);
         }
+        let searched = depth < MAX_DEPTH && path.as_os_str().len() <= MAX_PATH;
         let leaf = self
             .scan
             .known
             .get(&identity)
-            .filter(|known| known.metadata == metadata && known.subdirectories.is_empty());
+            .filter(|known| searched && known.metadata == metadata && known.subdirectories.is_empty());
         if let Some(known) = leaf.cloned() {
             self.enter(above, &path, &known, depth)?;
             self.new.insert(identity, known);
@@ -289,10 +293,10 @@ impl Walk<'_> {
         }
         let visit = match rustix::fs::openat(above, name, DIRECTORY, Mode::empty()) {
             Ok(directory) => self.visit(directory.as_fd(), &path, depth + 1)?,
-            Err(Errno::ACCESS) => WalkResult::Unreadable,
+            Err(Errno::ACCESS) => WalkResult::Unsearchable,
             Err(_) => return Ok(WalkResult::Vanished),
         };
-        if visit == WalkResult::Unreadable {
+        if visit == WalkResult::Unsearchable {
             self.hide(path, identity, true)?;
         }
         Ok(WalkResult::Done)

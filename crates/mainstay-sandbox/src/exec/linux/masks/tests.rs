@@ -161,6 +161,28 @@ fn a_directory_that_is_moved_about_is_not_missed() {
 }
 
 #[test]
+fn what_is_too_deep_to_be_searched_is_hidden_and_the_rest_is_found() {
+    let (directory, workspace) = tree();
+    let mut scan = scan_of(&workspace, &ExecSettings::default());
+    // Deep, with a short path; and with a path longer than the kernel accepts.
+    for (name, levels) in [("d".to_owned(), 300), ("n".repeat(200), 30)] {
+        let mut above = rustix::fs::open(directory.path(), super::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+        for _ in 0..levels {
+            rustix::fs::mkdirat(&above, &name, rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
+            above = rustix::fs::openat(&above, &name, super::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+        }
+        rustix::fs::mkdirat(&above, ".git", rustix::fs::Mode::from_raw_mode(0o755)).unwrap();
+        for _ in 0..2 {
+            let found = found(&mut scan, &workspace);
+            let (deep, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|path| path.starts_with(&name));
+            assert_eq!(deep.len(), 1, "one directory is hidden with all that is in it");
+            assert!(directory.path().join(&deep[0]).as_os_str().len() < 4096);
+            assert!([".env", "a/b/.git", "a/server.key"].iter().all(|name| others.contains(&PathBuf::from(name))));
+        }
+    }
+}
+
+#[test]
 fn what_has_left_the_workspace_is_gone() {
     let (directory, workspace) = tree();
     let elsewhere = tempfile::tempdir_in(directory.path().parent().unwrap()).unwrap();
