@@ -345,18 +345,21 @@ def drive_raw_fixtures(command):
         expect(all(message.get("id") != 2 for message in server.seen), "the cancelled call was answered")
 
 
+def places(home):
+    """Options for a workspace and, apart from it, the server's own files."""
+    workspace = os.path.join(home, "workspace")
+    os.mkdir(workspace)
+    return ["--data-dir", os.path.join(home, "data"), "--workspace", workspace]
+
+
 async def drive_all(mainstay, fixtures):
     with anyio.fail_after(RUN_LIMIT):
         with scratch() as home:
-            data, workspace = os.path.join(home, "data"), os.path.join(home, "workspace")
-            os.mkdir(workspace)
-            stdio = [mainstay, "stdio", "--data-dir", data, "--workspace", workspace]
+            stdio = [mainstay, "stdio", *places(home)]
             await in_each_era(stdio, "stdio", drive_product)
             drive_raw(stdio)
         with scratch() as home:
-            data, workspace = os.path.join(home, "data"), os.path.join(home, "workspace")
-            os.mkdir(workspace)
-            serve = [mainstay, "serve", "--listen", "127.0.0.1:0", "--data-dir", data, "--workspace", workspace]
+            serve = [mainstay, "serve", "--listen", "127.0.0.1:0", *places(home)]
             with serving(functools.partial(HttpServer, serve, home), checks, "http") as server:
                 await in_each_era(f"{server.url}/mcp", "http", drive_product)
         if fixtures:
@@ -368,12 +371,12 @@ async def drive_all_fixtures(fixtures):
     drive = functools.partial(drive_fixtures, asked=asked)
     options = {"elicitation_callback": answering(asked)}
     with scratch() as home:
-        stdio = [fixtures, "stdio", "--data-dir", os.path.join(home, "data")]
+        stdio = [fixtures, "stdio", *places(home)]
         await in_each_era(stdio, "fixtures stdio", drive, **options)
         drive_raw_fixtures(stdio)
     with scratch() as home:
         url = f"http://127.0.0.1:{free_port()}"
-        serve = [fixtures, "--listen", url.removeprefix("http://"), "--data-dir", os.path.join(home, "data")]
+        serve = [fixtures, "--listen", url.removeprefix("http://"), *places(home)]
         with serving(functools.partial(HttpServer, serve, home, url), checks, "fixtures http") as server:
             await in_each_era(f"{server.url}/mcp", "fixtures http", drive, **options)
             for mode in ERAS:

@@ -62,6 +62,10 @@ impl Server {
         let mut command = Command::new(binary);
         command.current_dir(scratch.path()).args(["--listen", &format!("127.0.0.1:{port}"), "--data-dir"]);
         command.arg(scratch.path().join("data"));
+        // Apart from the data: the server does not work where it keeps its own files.
+        let workspace = scratch.path().join("workspace");
+        std::fs::create_dir_all(&workspace)?;
+        command.arg("--workspace").arg(workspace);
         // The user's own server settings must not affect the test.
         command.env("XDG_CONFIG_HOME", scratch.path());
         for (name, _) in std::env::vars_os() {

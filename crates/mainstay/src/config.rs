@@ -52,7 +52,7 @@ const TOOL_TIMEOUT: &str = "CONTEXT_TOOL_TIMEOUT_SECS";
 pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Config> {
     let file = match &flags.config {
         Some(file) => Some(file.clone()),
-        None => home_file("XDG_CONFIG_HOME", ".config", "mainstay/config.toml").filter(|file| file.exists()),
+        None => default_file().filter(|file| file.exists()),
     };
     let mut table = match &file {
         Some(file) => read(file)?,
@@ -146,6 +146,11 @@ impl Config {
         found.context("there is no home directory for the server's data; set HOME, --data-dir or MAINSTAY_DATA_DIR")
     }
 
+    /// The file that the configuration is read from, now or at the next start: the default one may not exist yet.
+    pub(crate) fn source_file(&self) -> Option<PathBuf> {
+        self.file.clone().or_else(default_file)
+    }
+
     /// Whether only context caches are served. Then no workspace is needed.
     pub(crate) fn serves_caches_only(&self) -> bool {
         self.tools == ["context"]
@@ -186,6 +191,11 @@ fn mask_query(url: &str) -> String {
         Some(_) | None => pair.to_owned(),
     });
     format!("{base}?{}", masked.collect::<Vec<_>>().join("&"))
+}
+
+/// The configuration file that is read if no option names another.
+fn default_file() -> Option<PathBuf> {
+    home_file("XDG_CONFIG_HOME", ".config", "mainstay/config.toml")
 }
 
 /// A file in the directory that an XDG variable names, or in its default below the home directory.

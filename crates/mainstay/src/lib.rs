@@ -4,6 +4,7 @@ mod cli;
 mod commands;
 mod config;
 mod log;
+mod own_files;
 mod program_name;
 mod wiring;
 

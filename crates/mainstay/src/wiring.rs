@@ -13,7 +13,7 @@ use mainstay_server::About;
 use mainstay_store::{Store, StoreOptions};
 use mainstay_tools::{ResourceWatcher, Setup};
 
-use crate::{Config, Extensions};
+use crate::{Config, Extensions, own_files};
 
 /// The version that clients, `--version` and the OpenAPI document are told.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -37,36 +37,13 @@ fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     builder.create(directory).with_context(|| format!("cannot create the data directory {}", directory.display()))
 }
 
-/// Opens the workspace and its roots. Callers can reach neither the data directory nor the configuration file.
+/// Opens the workspace and its roots. Callers and commands can reach none of the server's own files.
 pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
     let data = config.data_dir()?;
+    let workspace = Workspace::open(&config.workspace()?, &config.files)?;
+    own_files::check_unreachable(config, &workspace)?;
     make_private_dir(&data)?;
-    let mut files = config.files.clone();
-    let primary = config.workspace()?;
-    if let Some(file) = config.file.as_deref().and_then(|file| std::fs::canonicalize(file).ok()) {
-        let roots = files.roots.iter().filter_map(|root| std::fs::canonicalize(&root.path).ok());
-        let within = std::iter::once(primary.clone()).chain(roots).any(|root| file.starts_with(root));
-        // An agent that could change the configuration file could grant itself permissions.
-        let name = file.file_name().and_then(|name| name.to_str()).filter(|_| within);
-        files.protect.extend(name.map(str::to_owned));
-    }
-    let workspace = Workspace::open(&primary, &files)?.with_closed_dir(&data)?;
-    check_store_is_unreachable(config, &workspace)?;
-    Ok(workspace.with_journal(&data.join("journal"))?)
-}
-
-/// Refuses a SQLite file that tools or commands could open: whoever can change it can approve calls and create tokens. The
-/// data directory is closed to them; nothing protects a file elsewhere.
-fn check_store_is_unreachable(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
-    let Some(file) = mainstay_store::sqlite_file(&config.store_url()?) else { return Ok(()) };
-    let commands =
-        (config.tools.is_empty() || config.tools.iter().any(|family| family == "exec")).then_some(&config.exec);
-    let Some(place) = workspace.exposure(&file, commands)? else { return Ok(()) };
-    anyhow::bail!(
-        "the store {} is in {}, where callers or commands could read and change it. Remove --store (the setting `store`) to keep it in the data directory, or choose a file outside of all roots and of the directories that commands can access",
-        file.display(),
-        place.display()
-    )
+    Ok(workspace.with_closed_dir(&data)?.with_journal(&data.join("journal"))?)
 }
 
 /// An empty directory in place of the workspace, for a server whose tools use none: a broken workspace setting must not

@@ -1,5 +1,7 @@
 //! Errors about paths, as callers see them.
 
+use std::path::Path;
+
 use mainstay_core::{Error, Kind, Reason, Result};
 use rustix::io::Errno;
 
@@ -71,6 +73,11 @@ pub(super) fn protected(display: &str) -> Error {
 /// Roots are fixed at the start, so neither they nor what contains them may be moved or removed.
 pub(super) fn is_a_root(display: &str) -> Error {
     Error::denied(format!("{display} is a root of the workspace and cannot be changed."))
+}
+
+pub(super) fn contains_a_root(display: &str, inner: &Path) -> Error {
+    Error::denied(format!("{display} cannot be changed, because {} in it is a root of the workspace.", inner.display()))
+        .with_reason(Reason::path(display))
 }
 
 pub(super) fn too_deep(max: usize) -> Error {

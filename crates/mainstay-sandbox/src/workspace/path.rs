@@ -166,9 +166,17 @@ impl WriteTarget {
         let target = Self { path: path.clone(), directory, names, missing: rest, name };
         if !path.root.inner.is_empty()
             && let Some(metadata) = target.metadata()?
-            && path.root.rule(metadata.identity).is_some()
         {
-            return Err(errors::is_a_root(&path.display));
+            if path.root.rule(metadata.identity).is_some() {
+                return Err(errors::is_a_root(&path.display));
+            }
+            // Moving it would leave the root's path to whatever is put there next.
+            if links == Links::KeepLast
+                && metadata.kind == EntryKind::Directory
+                && let Some(inner) = path.workspace.root_inside(&path.root, metadata.identity)
+            {
+                return Err(errors::contains_a_root(&path.display, inner.path()));
+            }
         }
         Ok(target)
     }

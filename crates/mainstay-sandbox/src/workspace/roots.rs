@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mainstay_core::{Error, Result};
 use rustix::fs::Mode;
 
-use super::fs_ops::DIRECTORY;
+use super::fs_ops::{DIRECTORY, open_directory};
 use super::journal::Journal;
 use super::metadata::EtagCache;
 use crate::guard::Guard;
@@ -86,9 +86,34 @@ impl Workspace {
         Ok(self)
     }
 
+    /// A root that is somewhere inside a directory of `outer`. Looked for upwards from the roots, which are held open:
+    /// that takes a few system calls, however large the directory is, and asks for no name that could be exchanged.
+    pub(super) fn root_inside(&self, outer: &Root, directory: FileId) -> Option<&Root> {
+        let mut inner = self.roots.iter().filter(|root| outer.rule(root.identity).is_some());
+        // What cannot be found out may be.
+        inner.find(|root| is_inside(root, directory, outer.identity).unwrap_or(true)).map(Arc::as_ref)
+    }
+
     /// The workspace directory and the additional roots, in this order.
     pub fn roots(&self) -> &[Arc<Root>] {
         &self.roots
+    }
+}
+
+/// Whether a root is inside a directory: goes up from the root as far as `top`.
+fn is_inside(root: &Root, directory: FileId, top: FileId) -> rustix::io::Result<bool> {
+    let mut below = root.identity;
+    let mut above = open_directory(&root.handle, "..")?;
+    loop {
+        let identity = FileId::of(&above)?;
+        if identity == directory {
+            return Ok(true);
+        }
+        // The directory above all others is its own parent.
+        if identity == top || identity == below {
+            return Ok(false);
+        }
+        (below, above) = (identity, open_directory(&above, "..")?);
     }
 }
 

@@ -132,6 +132,30 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
         fs::rename("shallow", "deep").unwrap();
         verdict
     }),
+    ("protected_directory_replaced_with_its_parent", |_| {
+        let replace = |above: &str| {
+            fs::rename(above, "aside").map_err(|error| error.to_string())?;
+            let planted = done(fs::create_dir_all("sub/project/.git").and_then(|()| fs::remove_dir_all(above)));
+            fs::rename("aside", above).unwrap();
+            planted
+        };
+        any(["sub", "sub/project"].map(replace))
+    }),
+    ("protected_directory_exchanged_with_its_parent", |_| {
+        fs::create_dir_all("other/project/.git").unwrap();
+        let here = libc::AT_FDCWD;
+        let exchange =
+            || unsafe { libc::renameat2(here, c"sub".as_ptr(), here, c"other".as_ptr(), libc::RENAME_EXCHANGE) };
+        let verdict = must_fail(exchange().into(), "exchanged");
+        if verdict.is_ok() {
+            exchange();
+        }
+        verdict
+    }),
+    ("copies_of_pinned_trees", |_| {
+        let place = "/.hidden/pins";
+        any([read(format!("{place}/.env")), read(format!("{place}/.git/config")), done(fs::read_dir(place))])
+    }),
     ("protected_file_removed", |_| done(fs::remove_file(".env"))),
     ("protected_file_opened_up", |_| {
         let _ = fs::set_permissions(".env", fs::Permissions::from_mode(0o644));

@@ -18,6 +18,8 @@ const NEEDS_MOUNTS: &[&str] = &[
     "protected_file_linked",
     "protected_file_renamed",
     "protected_file_in_moved_directory",
+    "protected_directory_replaced_with_its_parent",
+    "protected_directory_exchanged_with_its_parent",
     "protected_file_removed",
     "protected_file_opened_up",
     "protected_file_in_read_only_root",
@@ -46,6 +48,8 @@ const REAL: &[&str] = &[
     "shared_memory",
     "protected_file",
     "protected_directory_listed",
+    "protected_directory_replaced_with_its_parent",
+    "protected_directory_exchanged_with_its_parent",
     "signal_server",
     "handle_of_server",
     "environment_of_server",
@@ -54,6 +58,7 @@ const REAL: &[&str] = &[
     "tcp6",
     "netlink",
     "unix_path",
+    "datagram_pair_in_workspace",
     "unix_abstract",
     "listen",
     "inherited_handles",
@@ -266,6 +271,62 @@ async fn a_read_only_root_in_a_writable_one_stays_so_or_nothing_is_run() {
     let finished = whole.run(&command, None, Duration::from_secs(20), None).await.unwrap();
     assert_ne!(finished.status.code, 0);
     assert!(!inner.join("dropped").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_takes_the_place_of_a_root_or_of_a_directory_above_it() {
+    let base = tempfile::Builder::new().prefix("pinned-").tempdir_in("/var/tmp").unwrap();
+    let base_path = base.path().canonicalize().unwrap();
+    for name in ["docs/a/kept", "sub/out", "plain"] {
+        std::fs::create_dir_all(base_path.join(name)).unwrap();
+    }
+    let root = |name: &str, read_only| RootSettings { path: base_path.join(name), read_only };
+    for (name, read_only) in [("docs/a/kept", true), ("sub/out", false)] {
+        let files = FilesSettings { roots: vec![root(name, read_only)], ..FilesSettings::default() };
+        let workspace = Workspace::open(&base_path, &files).unwrap();
+        let sandbox = Sandbox::new(workspace.clone(), ExecSettings::default());
+        let shell = async |line: &str| {
+            let command = Command { program: line.into(), shell: true, ..Command::default() };
+            sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap()
+        };
+        for above in std::path::Path::new(name).ancestors().filter(|above| !above.as_os_str().is_empty()) {
+            let (above, inode) = (above.to_str().unwrap(), std::fs::metadata(base_path.join(above)).unwrap());
+            let moved = shell(&format!("mv {above} aside || mv -T {above} plain || rmdir {above}")).await;
+            assert_ne!(moved.status.code, 0, "{above}: {moved:?}");
+            let now = std::fs::metadata(base_path.join(above)).unwrap();
+            assert_eq!(std::os::unix::fs::MetadataExt::ino(&now), std::os::unix::fs::MetadataExt::ino(&inode));
+        }
+        // Files may still be renamed in and out of a pinned directory, without being copied.
+        let above = std::path::Path::new(name).parent().unwrap().to_str().unwrap();
+        let line = format!("touch f && ln f {above}/g && mv -T f {above}/f && rm {above}/f {above}/g");
+        let renamed = shell(&line).await;
+        assert_eq!(renamed.status.code, 0, "{renamed:?}");
+        let alone = Sandbox::without_namespaces(workspace, ExecSettings::default());
+        let refused = alone.start(&Command { program: "true".into(), ..Command::default() }).await.err().unwrap();
+        assert!(refused.kind == Kind::Unavailable && refused.public.contains(name), "{refused:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tree_that_is_too_deep_to_be_searched_stops_nobody() {
+    let fixture = Fixture::new(Level::Namespaces);
+    let workspace = fixture.workspace();
+    let nested = |top: &str, name: &str, levels: usize| {
+        let path = std::iter::repeat_n(name, levels).fold(workspace.join(top), |path, name| path.join(name));
+        std::fs::create_dir_all(path.join(".git")).unwrap();
+        path
+    };
+    nested("deep", "d", 300);
+    // A path that is longer than the kernel accepts has to be put together from two.
+    let (name, half) = ("n".repeat(200), 15);
+    let upper = nested("long", &name, half);
+    nested("lower", &name, half);
+    std::fs::rename(workspace.join("lower"), upper.join("lower")).unwrap();
+    for _ in 0..2 {
+        let command = Command { program: "ls".into(), args: vec!["plain.txt".into()], ..Command::default() };
+        let finished = fixture.sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+        assert_eq!(finished.stdout.text, "plain.txt\n", "{finished:?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,16 +40,36 @@ fn a_read_only_root_inside_the_workspace_stays_so_whichever_way_it_is_reached() 
         assert_eq!(kind(workspace.find(path).unwrap().write_target()), Kind::Denied, "{path}");
         assert_eq!(kind(workspace.find(path).unwrap().entry_target()), Kind::Denied, "{path}");
     }
-    let gone = Step::Remove {
-        target: workspace.find("outer").unwrap().entry_target().unwrap(),
-        expect: Expect::Anything,
-        kind: EntryKind::Directory,
-        recursive: true,
-    };
-    assert_eq!(kind(workspace.commit(vec![gone])), Kind::Denied, "a root lies in it");
+    assert_eq!(kind(workspace.find("outer").unwrap().entry_target()), Kind::Denied, "a root lies in it");
     assert!(workspace.find("alias/../fine").unwrap().write_target().is_err(), "it lies in vendor too");
     assert!(workspace.find("fine").unwrap().write_target().is_ok());
     assert!(workspace.find("vendor/deep/a").unwrap().open_file().is_ok());
+}
+
+#[test]
+fn a_directory_above_a_root_can_be_neither_moved_nor_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    std::fs::create_dir_all(base.join("docs/a/kept")).unwrap();
+    std::fs::create_dir_all(base.join("other/a")).unwrap();
+    std::os::unix::fs::symlink("docs", base.join("alias")).unwrap();
+    let roots = vec![RootSettings { path: base.join("docs/a/kept"), read_only: true }];
+    let workspace = Workspace::open(&base, &FilesSettings { roots, ..FilesSettings::default() }).unwrap();
+    let move_away = |path: &str| {
+        let from = workspace.find(path)?.entry_target()?;
+        let to = workspace.find("moved")?.write_target()?;
+        workspace.commit(vec![Step::Move { from, to, expect: Expect::Nothing }]).map(drop)
+    };
+    for path in ["docs", "docs/a", "alias/a", "docs/a/kept", "other/../docs"] {
+        let refused = move_away(path).unwrap_err();
+        assert_eq!(refused.kind, Kind::Denied, "{path}: {refused}");
+    }
+    // The link itself is not above the root.
+    for path in ["alias", "other"] {
+        move_away(path).unwrap();
+        std::fs::rename(base.join("moved"), base.join(path)).unwrap();
+    }
+    assert!(base.join("docs/a/kept").is_dir());
 }
 
 #[test]

@@ -24,6 +24,10 @@ fn program(name: &str, data: &Path, args: &[&str]) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
+    // Apart from the configuration and the data: the server does not work where it keeps its own files.
+    let workspace = data.join("workspace");
+    std::fs::create_dir_all(&workspace).unwrap();
+    command.env("MAINSTAY_WORKSPACE", workspace);
     command
 }
 

@@ -15,6 +15,7 @@ use super::confinement::Confinement;
 use super::failure::{Failure, Message, Phase};
 use super::limits::limits;
 use super::masks::ProtectedScan;
+use super::mounts::{Mask, PinFinder};
 use super::process::{Channel, Child, Plan, ProcessTree, Spawner, TABLE_SIZE, Terminal};
 use crate::exec::command::Pipes;
 use crate::exec::private_dir::PrivateDir;
@@ -41,6 +42,7 @@ struct Base {
     visibility: Arc<Visibility>,
     /// Finds the protected names, where there are namespaces to hide them in.
     scan: Option<Arc<Mutex<ProtectedScan>>>,
+    pins: Option<PinFinder>,
 }
 
 /// How often a command is tried if protected names keep moving while it is being started.
@@ -77,14 +79,15 @@ impl Sandbox {
             let visibility = Arc::new(Visibility::new(workspace, settings));
             let (spawner, confinement) = Spawner::start(settings, visibility.clone(), *namespaces).await?;
             let confinement = Arc::new(confinement);
-            let mut scan = None;
+            let (mut scan, mut pins) = (None, None);
             if confinement.namespaces.is_some() {
                 scan = Some(Arc::new(Mutex::new(ProtectedScan::new(workspace, &visibility, settings)?)));
+                pins = Some(PinFinder::new(&visibility, workspace.roots()[0].guard.clone()));
             } else {
                 check_closed_dirs(workspace, &visibility, settings)?;
                 tokio::task::spawn_blocking(PrivateDir::remove_leftovers).await.map_err(Error::internal)?;
             }
-            Ok(Arc::new(Base { spawner, confinement, visibility, scan }))
+            Ok(Arc::new(Base { spawner, confinement, visibility, scan, pins }))
         };
         base.get_or_try_init(set_up).await
     }
@@ -143,6 +146,8 @@ impl Sandbox {
         let search_path = visibility.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, settings)?;
         let masks = scan.map_or_else(|| Ok(Vec::new()), |mut scan| scan.masks())?;
+        let hidden = masks.iter().filter(|mask| mask.directory).map(Mask::path);
+        let pinned = base.pins.as_ref().map_or_else(|| Ok(Vec::new()), |pins| pins.find(hidden))?;
         let tmp = if namespaces { None } else { Some(PrivateDir::create().map_err(Error::internal)?) };
         let tmp_path = tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path);
         let defaults = environment::defaults(settings, visibility, tmp_path);
@@ -157,6 +162,7 @@ impl Sandbox {
             terminal: command.terminal,
             channel,
             masks,
+            pinned,
             ruleset: confinement.ruleset(tmp_handle.map(OwnedFd::from))?,
             limits: limits(settings, namespaces),
             process_table: if confinement.confined { Vec::new() } else { vec![0; TABLE_SIZE] },

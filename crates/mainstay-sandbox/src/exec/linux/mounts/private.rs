@@ -2,14 +2,17 @@
 //!
 //! Runs in the supervisor of a command, between fork and exec: no allocation.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, UnmountFlags};
 
 use super::namespaces::Namespaces;
+use super::pins::{self, PinnedTree};
 use super::tree::{HIDDEN_DIRECTORY, HIDDEN_FILE, MountPoint, mount_tmpfs};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
 use crate::exec::linux::syscalls;
@@ -23,14 +26,21 @@ pub(crate) struct Mask {
     pub(crate) directory: bool,
 }
 
+impl Mask {
+    pub(crate) fn path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(self.path.to_bytes()))
+    }
+}
+
 /// How many parts of the tree may be beneath `/tmp`: their mounts are kept in an array, since nothing may allocate.
-pub(crate) const MAX_BELOW_TMP: usize = 16;
+pub(crate) const MAX_BELOW_TMP: usize = 64;
 
 /// Mounts all of it in this process's mount namespace.
 pub(crate) fn set_up(
     namespaces: &Namespaces,
     tmp_options: &CStr,
     max_pid: &CStr,
+    pinned: &[PinnedTree],
     masks: &[Mask],
 ) -> Result<(), Failure> {
     mount_tmp(&namespaces.below_tmp, tmp_options).during(Phase::Temporary)?;
@@ -38,6 +48,8 @@ pub(crate) fn set_up(
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let options = c"newinstance,ptmxmode=0666,mode=0620";
     rustix::mount::mount(c"devpts", c"/dev/pts", c"devpts", flags, options).during(Phase::Devices)?;
+    // Before the masks: what they are compared with cannot be moved by this command any more.
+    pins::pin(pinned)?;
     masks.iter().try_for_each(hide)
 }
 

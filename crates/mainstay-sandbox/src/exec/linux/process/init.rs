@@ -60,7 +60,7 @@ fn contain(plan: &Plan) -> Result<Option<OwnedFd>, Failure> {
     let confinement = &plan.confinement;
     if let Some(namespaces) = &confinement.namespaces {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).during(Phase::Init)?;
-        mounts::set_up(namespaces, &confinement.tmp_options, &confinement.max_pid, &plan.masks)?;
+        mounts::set_up(namespaces, &confinement.tmp_options, &confinement.max_pid, &plan.pinned, &plan.masks)?;
         return Ok(None);
     }
     // Orphans become children of this process.

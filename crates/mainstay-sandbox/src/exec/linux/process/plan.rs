@@ -9,7 +9,7 @@ use rustix::process::Resource;
 use crate::exec::TerminalSize;
 use crate::exec::linux::confinement::Confinement;
 use crate::exec::linux::failure::Failure;
-use crate::exec::linux::mounts::Mask;
+use crate::exec::linux::mounts::{Mask, PinnedTree};
 use crate::identity::FileId;
 
 /// A command, ready to be started.
@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     /// The supervisor's end of the channel to the server.
     pub(crate) channel: OwnedFd,
     pub(crate) masks: Vec<Mask>,
+    /// What the command can neither rename nor remove.
+    pub(crate) pinned: Vec<PinnedTree>,
     /// The Landlock rules, where commands are confined.
     pub(crate) ruleset: Option<OwnedFd>,
     pub(crate) limits: Vec<(Resource, u64)>,

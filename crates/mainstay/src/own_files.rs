@@ -1,0 +1,94 @@
+//! The files that say what is allowed: the data directory, the store, the configuration and the issuer's keys.
+//!
+//! Whoever can change one of them, or put another in its place, can approve calls, create tokens or switch the sandbox
+//! off. Hiding them is not enough: a command that may rename a directory above one of them decides what the server finds
+//! there the next time it opens the path. So the server does not start while they are where callers or commands have
+//! access, whatever protects the files themselves there.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use mainstay_auth::AuthSettings;
+use mainstay_sandbox::Workspace;
+use mainstay_sandbox::exec::Sensitivity;
+
+use crate::Config;
+
+/// A file of the server's own.
+struct OwnFile {
+    name: &'static str,
+    path: PathBuf,
+    /// If it is a directory, a name in it: the directory itself could be a root, and what is inside counts.
+    inside: Option<&'static str>,
+    sensitivity: Sensitivity,
+    /// How to put it elsewhere, as the end of a sentence.
+    remedy: &'static str,
+}
+
+/// Fails if a caller or a command could read, change or replace one of the server's own files, and says what to do about
+/// each of them.
+pub(crate) fn check_unreachable(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
+    let offers_commands = config.tools.is_empty() || config.tools.iter().any(|family| family == "exec");
+    let commands = offers_commands.then_some(&config.exec);
+    let mut problems = String::new();
+    for OwnFile { name, path, inside, sensitivity, remedy } in own_files(config)? {
+        let file = inside.map_or_else(|| path.clone(), |inside| path.join(inside));
+        if let Some(place) = workspace.exposure(&file, commands, sensitivity)? {
+            let (path, place) = (path.display(), place.display());
+            write!(
+                problems,
+                "\n  {name} {path} is reached through {place}, which callers or commands can access: {remedy}"
+            )?;
+        }
+    }
+    if problems.is_empty() {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "the server's own files must be outside of the workspace, of files.roots and of what commands can access, or \
+         an agent could change what it is allowed to do:{problems}"
+    )
+}
+
+/// All of them, with where they are or will be.
+fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
+    let mut files = vec![OwnFile {
+        name: "the data directory",
+        path: config.data_dir()?,
+        inside: Some("mainstay.db"),
+        sensitivity: Sensitivity::Secret,
+        remedy: "choose another with --data-dir (data_dir)",
+    }];
+    if config.store.is_some()
+        && let Some(path) = mainstay_store::sqlite_file(&config.store_url()?)
+    {
+        files.push(OwnFile {
+            name: "the store",
+            path,
+            inside: None,
+            sensitivity: Sensitivity::Secret,
+            remedy: "remove --store (store) to keep it in the data directory, or choose a file elsewhere",
+        });
+    }
+    if let Some(path) = config.source_file() {
+        files.push(OwnFile {
+            name: "the configuration file",
+            path,
+            inside: None,
+            // It may contain passwords, in `store` and `exec.env`.
+            sensitivity: Sensitivity::Secret,
+            remedy: "name a file elsewhere with --config (`--config /dev/null` if there is none), or choose another \
+                     workspace",
+        });
+    }
+    if let Some(AuthSettings::External(external)) = &config.server.auth {
+        files.push(OwnFile {
+            name: "the key file",
+            path: external.keys.clone(),
+            inside: None,
+            sensitivity: Sensitivity::Public,
+            remedy: "move it, and change server.auth.keys",
+        });
+    }
+    Ok(files)
+}

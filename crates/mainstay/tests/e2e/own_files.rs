@@ -1,0 +1,151 @@
+//! The server does not start while its own files are where callers or commands could change what is found there.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::PROGRAM;
+
+/// A workspace, a directory that commands may be allowed to write to, and one that is apart from both.
+struct Layout(tempfile::TempDir);
+
+impl Layout {
+    fn new() -> Self {
+        let layout = Self(tempfile::tempdir().unwrap());
+        for name in ["work/sub", "shared/sub", "apart"] {
+            std::fs::create_dir_all(layout.path(name)).unwrap();
+        }
+        layout
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    /// `mainstay tools` with this configuration file and data directory: how it ends, and what it says.
+    fn start(&self, config: &str, data: &Path, settings: &str) -> (bool, String) {
+        std::fs::write(self.path(config), settings).unwrap();
+        self.run(&["--config", self.path(config).to_str().unwrap()], data)
+    }
+
+    fn run(&self, options: &[&str], data: &Path) -> (bool, String) {
+        let mut command = Command::new(PROGRAM);
+        command.arg("tools").args(options).arg("--data-dir").arg(data).arg("--workspace").arg(self.path("work"));
+        command.env("XDG_CONFIG_HOME", self.path("apart")).env("HOME", self.path("apart"));
+        for name in ["MAINSTAY_STORE", "MAINSTAY_CONFIG", "MAINSTAY_TOOLS"] {
+            command.env_remove(name);
+        }
+        let out = command.current_dir(self.path("apart")).stdin(Stdio::null()).output().unwrap();
+        (out.status.success(), String::from_utf8(out.stderr).unwrap())
+    }
+}
+
+/// Every level: with the sandbox, without namespaces being looked at, and without any sandbox.
+fn levels(settings: &str) -> [String; 3] {
+    ["on", "strict", "off"].map(|sandbox| format!("[exec]\nsandbox = \"{sandbox}\"\n{settings}"))
+}
+
+#[test]
+fn a_data_directory_is_refused_wherever_a_directory_above_it_could_be_renamed() {
+    let layout = Layout::new();
+    symlink(layout.path("apart"), layout.path("work/link")).unwrap();
+    symlink(layout.path("work"), layout.path("apart/into")).unwrap();
+    let shared = layout.path("shared");
+    let (write, home) = (format!("write = [{shared:?}]\n"), format!("home = {shared:?}\n"));
+    let root = format!("[files]\nroots = [{{ path = {shared:?} }}]\n");
+    for (data, settings) in [
+        ("work", ""),
+        ("work/state/data", ""),
+        ("work/link/data", ""),
+        ("work/sub/../../apart/data", ""),
+        ("apart/into/state/data", ""),
+        ("shared", write.as_str()),
+        ("shared/sub/data", &write),
+        ("shared/sub/data", &home),
+        ("shared/sub/data", &root),
+    ] {
+        for settings in levels(settings) {
+            let (started, error) = layout.start("apart/config.toml", &layout.path(data), &settings);
+            assert!(!started && error.contains("--data-dir"), "{data} {settings}: {error}");
+        }
+    }
+    assert!(!layout.path("work/state").exists(), "nothing is created where it is refused");
+    for data in ["apart/data", "shared/sub/data", "work/../apart/data"] {
+        let (started, error) = layout.start("apart/config.toml", &layout.path(data), "");
+        assert!(started, "{data}: {error}");
+    }
+}
+
+/// As with two volumes of a container, one of which is inside the other.
+#[test]
+fn a_data_directory_is_refused_that_is_in_the_workspace_under_another_name() {
+    let layout = Layout::new();
+    std::fs::create_dir_all(layout.path("work/state")).unwrap();
+    std::fs::create_dir_all(layout.path("apart/volume")).unwrap();
+    let start = |source: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["-Urm", "sh", "-c", "mount --bind \"$1\" \"$2\" && shift 2 && exec \"$@\"", "sh"]);
+        command.arg(layout.path(source)).arg(layout.path("apart/volume")).args([PROGRAM, "tools", "--config"]);
+        command.args(["/dev/null", "--data-dir"]).arg(layout.path("apart/volume")).arg("--workspace");
+        let out = command.arg(layout.path("work")).env_remove("MAINSTAY_STORE").output().unwrap();
+        (out.status.success(), String::from_utf8(out.stderr).unwrap())
+    };
+    for source in ["work", "work/state"] {
+        let (started, error) = start(source);
+        assert!(!started && error.contains("--data-dir"), "{source}: {error}");
+    }
+    let (started, error) = start("shared");
+    assert!(started, "{error}");
+}
+
+#[test]
+fn a_configuration_file_is_refused_where_an_agent_could_write_the_next_one() {
+    let layout = Layout::new();
+    let data = layout.path("apart/data");
+    std::fs::write(layout.path("apart/real.toml"), "").unwrap();
+    symlink(layout.path("apart/real.toml"), layout.path("work/link.toml")).unwrap();
+    for config in ["work/config.toml", "work/sub/config.toml", "work/link.toml"] {
+        for settings in levels("") {
+            let (started, error) = layout.start(config, &data, &settings);
+            assert!(!started && error.contains("--config"), "{config}: {error}");
+        }
+    }
+    // The default file does not exist, and a command could create it: here the workspace is the home directory.
+    let mut command = Command::new(PROGRAM);
+    command.arg("tools").arg("--data-dir").arg(&data).env_remove("MAINSTAY_CONFIG").env_remove("XDG_CONFIG_HOME");
+    command.env("HOME", layout.path("work")).current_dir(layout.path("work")).env_remove("MAINSTAY_WORKSPACE");
+    let out = command.output().unwrap();
+    let error = String::from_utf8(out.stderr).unwrap();
+    assert!(!out.status.success() && error.contains(".config/mainstay/config.toml"), "{error}");
+    let out = command.args(["--config", "/dev/null"]).output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn a_key_file_is_refused_where_it_could_be_changed() {
+    let layout = Layout::new();
+    let auth = |keys: PathBuf| {
+        format!("[server.auth]\nissuer = \"https://i\"\naudience = \"https://a/mcp\"\nkeys = {keys:?}\n")
+    };
+    let read = format!("[exec]\nread = [{:?}]\n", layout.path("shared"));
+    for (keys, more, allowed) in [
+        ("work/keys.json", "", false),
+        ("work/sub/keys.json", "", false),
+        ("apart/keys.json", "", true),
+        // Everybody may read public keys.
+        ("shared/keys.json", read.as_str(), true),
+    ] {
+        let settings = auth(layout.path(keys)) + more;
+        let (started, error) = layout.start("apart/config.toml", &layout.path("apart/data"), &settings);
+        assert_eq!(started, allowed, "{keys}: {error}");
+        assert!(allowed || error.contains("server.auth.keys"), "{keys}: {error}");
+    }
+}
+
+#[test]
+fn every_file_that_is_in_the_way_is_named_at_once() {
+    let layout = Layout::new();
+    let (started, error) = layout.start("work/config.toml", &layout.path("work/data"), "store = \"sqlite:s.db\"");
+    assert!(!started && ["--data-dir", "--config"].iter().all(|word| error.contains(word)), "{error}");
+    assert!(!error.contains("--store"), "a file that is apart is not named: {error}");
+}
