@@ -8,6 +8,8 @@ use crate::progress::Progress;
 
 /// The number of threads that work at once.
 pub(crate) use rayon::current_num_threads as threads;
+/// Runs two closures, at the same time if a thread is free.
+pub(crate) use rayon::join;
 
 /// Documents that one thread takes at a time. Work on fewer than twice as many stays on the calling thread.
 const CHUNK: usize = 32;
@@ -26,6 +28,12 @@ pub(crate) fn map_documents<T: Send>(
         Ok(result)
     };
     (0..count).into_par_iter().with_min_len(CHUNK).map(work).collect()
+}
+
+/// Runs `work` on a thread of the pool, for one that spreads several parts of itself over all threads: from outside of the
+/// pool, each part would wake threads and put them to sleep again.
+pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    rayon::scope(|_| work())
 }
 
 /// The same for a few large parts of the work, which report their progress and check for cancellation themselves.

@@ -49,8 +49,8 @@ impl Plan<'_> {
             return Err(CacheFailure::Io.error(message));
         }
         progress.expect(sources.len());
-        let manifest =
-            Manifest::new(self.write_documents(&workspace, &sources, &mut building, progress)?, self.created_at);
+        let entries = parallel::in_pool(|| self.write_documents(&workspace, &sources, &mut building, progress))?;
+        let manifest = Manifest::new(entries, self.created_at);
         let put =
             |name, json: Result<Vec<u8>>| building.write_file(name, &json?).map_err(|error| self.write_error(&error));
         // The manifest last: a directory without one is not taken for a cache.
@@ -70,22 +70,26 @@ impl Plan<'_> {
         progress: &Progress,
     ) -> Result<Vec<Entry>> {
         let folder = building.create_dir(DOCUMENTS).map_err(|error| self.write_error(&error))?;
+        let write =
+            |files: Vec<(String, Vec<u8>)>| files.iter().try_for_each(|(name, bytes)| folder.write_file(name, bytes));
         let mut names = FileNames::default();
         let mut entries = Vec::with_capacity(sources.len());
+        let mut unwritten = Vec::new();
         for batch in sources.chunks(parallel::threads() * BATCH_PER_THREAD) {
-            let documents =
-                parallel::map_documents(batch.len(), progress, |nth| stored_document(workspace, &batch[nth]))?;
-            let files: Vec<String> =
-                documents.iter().map(|(version, _)| format!("{}.json", names.assign(version))).collect();
-            parallel::map_parts(batch.len(), |nth| {
-                folder.write_file(&files[nth], &documents[nth].1).map_err(|error| self.write_error(&error))
-            })?;
-            entries.extend(batch.iter().zip(documents).zip(files).map(|((source, (version, _)), file)| Entry {
-                id: source.id.clone(),
-                version,
-                file: format!("{DOCUMENTS}/{file}"),
-            }));
+            // One thread writes while the others read the next batch: files that are created in one directory at the same
+            // time wait for each other.
+            let (written, documents) = parallel::join(
+                || write(std::mem::take(&mut unwritten)),
+                || parallel::map_documents(batch.len(), progress, |nth| stored_document(workspace, &batch[nth])),
+            );
+            written.map_err(|error| self.write_error(&error))?;
+            for (source, (version, bytes)) in batch.iter().zip(documents?) {
+                let name = format!("{}.json", names.assign(&version));
+                entries.push(Entry { id: source.id.clone(), version, file: format!("{DOCUMENTS}/{name}") });
+                unwritten.push((name, bytes));
+            }
         }
+        write(unwritten).map_err(|error| self.write_error(&error))?;
         Ok(entries)
     }
 
