@@ -141,6 +141,14 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
         };
         any(["sub", "sub/project"].map(replace))
     }),
+    ("repository_file_replaced_with_its_parent", |_| {
+        fs::rename("submodule", "aside").map_err(|error| error.to_string())?;
+        let planted =
+            done(fs::create_dir("submodule").and_then(|()| fs::write("submodule/.git", "gitdir: ../planted")));
+        fs::remove_dir_all("submodule").unwrap();
+        fs::rename("aside", "submodule").unwrap();
+        planted
+    }),
     ("protected_directory_exchanged_with_its_parent", |_| {
         fs::create_dir_all("other/project/.git").unwrap();
         let here = libc::AT_FDCWD;

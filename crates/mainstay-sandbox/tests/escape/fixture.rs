@@ -176,13 +176,21 @@ impl Fixture {
 
 fn populate(base: &Path) {
     let at = |name: &str| base.join(name);
-    for directory in ["workspace/.git", "workspace/deep/er", "workspace/sub/project/.git", "outside", "read_only"] {
+    for directory in [
+        "workspace/.git",
+        "workspace/deep/er",
+        "workspace/sub/project/.git",
+        "workspace/submodule",
+        "outside",
+        "read_only",
+    ] {
         std::fs::create_dir_all(at(directory)).unwrap();
     }
     let secrets = [
         "outside/secret.txt",
         "workspace/.env",
         "workspace/.git/config",
+        "workspace/submodule/.git",
         "workspace/deep/er/server.key",
         "read_only/.env",
     ];

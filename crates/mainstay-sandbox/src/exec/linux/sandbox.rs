@@ -15,7 +15,7 @@ use super::confinement::Confinement;
 use super::failure::{Failure, Message, Phase};
 use super::limits::limits;
 use super::masks::ProtectedScan;
-use super::mounts::{Mask, PinFinder};
+use super::mounts::PinFinder;
 use super::process::{Channel, Child, Plan, ProcessTree, Spawner, TABLE_SIZE, Terminal};
 use crate::exec::command::Pipes;
 use crate::exec::private_dir::PrivateDir;
@@ -146,7 +146,7 @@ impl Sandbox {
         let search_path = visibility.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, settings)?;
         let masks = scan.map_or_else(|| Ok(Vec::new()), |mut scan| scan.masks())?;
-        let hidden = masks.iter().filter(|mask| mask.directory).map(Mask::path);
+        let hidden = masks.iter().map(|mask| (mask.path(), mask.directory));
         let pinned = base.pins.as_ref().map_or_else(|| Ok(Vec::new()), |pins| pins.find(hidden))?;
         let tmp = if namespaces { None } else { Some(PrivateDir::create().map_err(Error::internal)?) };
         let tmp_path = tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path);

@@ -20,7 +20,7 @@ use super::tree::{HIDDEN_DIRECTORY, HIDDEN_FILE};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase};
 use crate::exec::linux::syscalls;
 use crate::exec::visibility::{Access, Origin, Visibility};
-use crate::guard::Guard;
+use crate::guard::{Guard, VERSION_CONTROL};
 
 /// Where the copies are mounted, one over the other, and covered at the end.
 const COPIES: &CStr = c"/.hidden/pins";
@@ -33,6 +33,7 @@ pub(crate) struct PinFinder {
     fixed: BTreeSet<Pin>,
     /// Names that are protected. Other directories are hidden too, because they cannot be searched.
     guard: Guard,
+    version_control: Guard,
 }
 
 /// The most directories to pin for one command: as many mounts take some tenths of a second.
@@ -64,7 +65,8 @@ impl PinFinder {
                 writable.push(grant.path.clone());
             }
         }
-        let mut finder = Self { writable, fixed: BTreeSet::new(), guard };
+        let version_control = Guard::only(&VERSION_CONTROL.map(str::to_owned));
+        let mut finder = Self { writable, fixed: BTreeSet::new(), guard, version_control };
         for grant in grants() {
             finder.fixed.extend(finder.above(&grant.path));
             // A root, or a path from a setting, is opened by its path at the next start.
@@ -83,13 +85,18 @@ impl PinFinder {
         between.map(|above| Pin { path: above.to_owned(), directory: true }).collect()
     }
 
-    /// What to pin for a command from which these directories are hidden. A protected directory, such as `.git`, decides
-    /// what programs do, so that another one must not take its place. Files with protected names are hidden, but the
-    /// directories above them may be renamed: package managers do that with what they have downloaded.
-    pub(crate) fn find<'a>(&self, hidden: impl Iterator<Item = &'a Path>) -> Result<Vec<PinnedTree>> {
+    /// Whether nothing may take the place of something hidden. A repository, or a directory such as `.ssh`, decides what
+    /// programs do. Directories above other files with protected names may be renamed: package managers do that with what
+    /// they have downloaded.
+    fn keeps_place(&self, name: &OsStr, directory: bool) -> bool {
+        self.version_control.protects(name) || (directory && self.guard.protects(name))
+    }
+
+    /// What to pin for a command from which these paths are hidden; with each comes whether it is a directory.
+    pub(crate) fn find<'a>(&self, hidden: impl Iterator<Item = (&'a Path, bool)>) -> Result<Vec<PinnedTree>> {
         let mut pins = self.fixed.clone();
-        for path in hidden {
-            if path.file_name().is_some_and(|name| self.guard.protects(name)) {
+        for (path, directory) in hidden {
+            if path.file_name().is_some_and(|name| self.keeps_place(name, directory)) {
                 pins.extend(self.above(path));
             }
         }
@@ -156,10 +163,11 @@ mod tests {
         Grant { path: path.into(), access, directory: true, origin }
     }
 
+    /// A path that ends with a slash is a directory.
     fn pinned(grants: Vec<Grant>, hidden: &[&str]) -> Vec<String> {
         let visibility = Visibility { grants, ..Visibility::default() };
         let finder = PinFinder::new(&visibility, Guard::new(&[], &[]));
-        let trees = finder.find(hidden.iter().map(Path::new)).unwrap();
+        let trees = finder.find(hidden.iter().map(|path| (Path::new(*path), path.ends_with('/')))).unwrap();
         let text = |path: &CString| path.to_str().unwrap().strip_prefix("/.hidden/pins/").unwrap().to_owned();
         trees.iter().flat_map(|tree| tree.pins.iter().map(|(path, _)| text(path))).collect()
     }
@@ -167,8 +175,9 @@ mod tests {
     #[test]
     fn the_directories_above_protected_ones_are_pinned() {
         let work = || vec![grant("/w", Access::Write, Origin::Root)];
-        assert!(pinned(work(), &["/w/.git", "/w/a/unreadable", "/elsewhere/a/.git"]).is_empty());
-        assert_eq!(pinned(work(), &["/w/a/b/.git", "/w/a/c/.git"]), ["a/c", "a/b", "a"]);
+        assert!(pinned(work(), &["/w/.git/", "/w/a/unreadable/", "/w/a/.env", "/elsewhere/a/.git/"]).is_empty());
+        assert_eq!(pinned(work(), &["/w/a/b/.git/", "/w/a/c/.ssh/"]), ["a/c", "a/b", "a"]);
+        assert_eq!(pinned(work(), &["/w/submodule/.git"]), ["submodule"]);
     }
 
     #[test]
@@ -189,7 +198,7 @@ mod tests {
         let visibility = Visibility { grants: work, ..Visibility::default() };
         let finder = PinFinder::new(&visibility, Guard::new(&[], &[]));
         let hidden: Vec<String> = (0..=MAX_PINS).map(|number| format!("/w/{number}/.git")).collect();
-        let find = |count: usize| finder.find(hidden[..count].iter().map(Path::new));
+        let find = |count: usize| finder.find(hidden[..count].iter().map(|path| (Path::new(path), true)));
         assert!(find(MAX_PINS).is_ok());
         let refused = find(MAX_PINS + 1).unwrap_err();
         assert!(refused.public.contains("exec.allow_protected"), "{}", refused.public);
