@@ -1,7 +1,8 @@
 //! One call, from any transport and in any dialect, and what a running tool can reach.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -11,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::schema::Validator;
 use crate::{
-    Answer, Caller, Clock, Error, Event, Kind, Level, NoSink, Note, OpenQuestions, Question, Result, Sink, SystemClock,
-    new_id,
+    Answer, Approval, Caller, Clock, Effect, Error, Event, Kind, Level, NoSink, Note, OpenQuestions, Question, Result,
+    Sink, SystemClock, new_id,
 };
 
 /// Answers that came with the call, to questions that an earlier attempt asked.
@@ -99,6 +100,11 @@ pub struct Context {
     pub cancel: CancellationToken,
     pub clock: Arc<dyn Clock>,
     pub answers: Arc<Answers>,
+    /// What the call may change; for tools that plan.
+    pub approval: Approval,
+    /// How many [`Hold`]s there are.
+    held: Arc<AtomicUsize>,
+    mark: Arc<OnceLock<&'static str>>,
     sink: Arc<dyn Sink>,
     announce: Arc<dyn Fn(Event) + Send + Sync>,
 }
@@ -114,6 +120,9 @@ impl Context {
             cancel: call.cancel.child_token(),
             clock,
             answers: Arc::new(std::mem::take(&mut call.answers)),
+            approval: Approval::Effect(Effect::Destroys),
+            held: Arc::default(),
+            mark: Arc::default(),
             sink: call.sink.clone(),
             announce,
         }
@@ -167,12 +176,42 @@ impl Context {
             .collect()
     }
 
+    /// Marks the audit entry of the call with a word that tells it from others of its effect. The first one counts.
+    pub fn mark_in_audit(&self, mark: &'static str) {
+        let _ = self.mark.set(mark);
+    }
+
+    pub fn audit_mark(&self) -> Option<&'static str> {
+        self.mark.get().copied()
+    }
+
+    /// For work that changes something where dropping the call's future does not stop it, as on a blocking thread: while
+    /// it is held, a call that is cancelled or out of time is awaited instead of dropped, and what the work returns is
+    /// the outcome. Such work has to stop soon after `cancel`; [`Kind::Cancelled`] says that it has changed nothing.
+    pub fn hold(&self) -> Hold {
+        self.held.fetch_add(1, Ordering::Relaxed);
+        Hold(self.held.clone())
+    }
+
+    pub fn is_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > 0
+    }
+
     /// Fails once the call is cancelled; to be called in every long loop.
     pub fn check(&self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::new(Kind::Cancelled, "The call was cancelled."));
         }
         Ok(())
+    }
+}
+
+/// See [`Context::hold`]. Belongs into the future that waits for the work, so that it lasts until the outcome is there.
+pub struct Hold(Arc<AtomicUsize>);
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{OpenQuestions, Scope};
+use crate::{OpenQuestions, PlannedChange, Scope};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -106,6 +106,11 @@ impl Error {
             .with_reason(Reason::Questions(open))
     }
 
+    /// The call would make a change that nobody has approved.
+    pub fn unapproved(plan: PlannedChange) -> Self {
+        Self::new(Kind::ConsentRequired, "This change has to be approved first.").with_reason(Reason::Unapproved(plan))
+    }
+
     pub fn with_detail(mut self, detail: impl fmt::Display) -> Self {
         self.detail = Some(detail.to_string());
         self
@@ -189,6 +194,9 @@ pub enum Reason {
     /// The call needs these answers first. Never stored: such a call has no outcome yet.
     #[serde(skip)]
     Questions(OpenQuestions),
+    /// The call has planned this change and not made it. For the pipeline alone, which approves it or refuses the call.
+    #[serde(skip)]
+    Unapproved(PlannedChange),
 }
 
 impl Reason {

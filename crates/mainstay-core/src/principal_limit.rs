@@ -22,6 +22,7 @@ struct Limits {
 pub struct PrincipalPermit {
     limits: Arc<Limits>,
     principal: Principal,
+    count: usize,
 }
 
 /// Which limit was reached, and its value.
@@ -37,17 +38,22 @@ impl PrincipalLimit {
     }
 
     pub fn acquire(&self, principal: &Principal) -> Result<PrincipalPermit, LimitReached> {
+        self.acquire_many(principal, 1)
+    }
+
+    /// Takes several at once, or none.
+    pub fn acquire_many(&self, principal: &Principal, count: usize) -> Result<PrincipalPermit, LimitReached> {
         let limits = &self.0;
         let mut used = limits.used.lock();
-        if used.values().sum::<usize>() >= limits.total {
+        if used.values().sum::<usize>().saturating_add(count) > limits.total {
             return Err(LimitReached::Total(limits.total));
         }
-        let own = used.entry(principal.clone()).or_default();
-        if *own >= limits.per_principal {
+        let own = used.get(principal).copied().unwrap_or(0).saturating_add(count);
+        if own > limits.per_principal {
             return Err(LimitReached::PerPrincipal(limits.per_principal));
         }
-        *own += 1;
-        Ok(PrincipalPermit { limits: limits.clone(), principal: principal.clone() })
+        used.insert(principal.clone(), own);
+        Ok(PrincipalPermit { limits: limits.clone(), principal: principal.clone(), count })
     }
 }
 
@@ -55,7 +61,7 @@ impl Drop for PrincipalPermit {
     fn drop(&mut self) {
         let mut used = self.limits.used.lock();
         if let Some(own) = used.get_mut(&self.principal) {
-            *own -= 1;
+            *own -= self.count;
             if *own == 0 {
                 used.remove(&self.principal);
             }

@@ -9,35 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::schema::{self, Validator};
-use crate::{Context, Error, Reply, Result, Scope};
-
-string_enum! {
-    /// What a tool does to the world. Scopes, consent, audit and retries all follow from it.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, serde::Deserialize, JsonSchema)]
-    #[serde(rename_all = "snake_case")]
-    pub enum Effect {
-        Reads = "reads",
-        Writes = "writes",
-        Executes = "executes",
-        Destroys = "destroys",
-    }
-}
-
-impl Effect {
-    pub const fn scope(self) -> Scope {
-        match self {
-            Self::Reads => Scope::Read,
-            Self::Writes => Scope::Write,
-            Self::Executes => Scope::Execute,
-            Self::Destroys => Scope::Delete,
-        }
-    }
-
-    /// Whether the call has to be on record before anybody is told that it happened.
-    pub const fn changes(self) -> bool {
-        !matches!(self, Self::Reads)
-    }
-}
+use crate::{Context, Effect, Error, Reply, Result, Scope};
 
 /// The standard protocol, where a spelling replaces the usual `family_verb`.
 const STANDARD: &str = "mcp";
@@ -78,8 +50,13 @@ pub struct Spec {
     pub pace: Pace,
     /// It has an argument `dry_run`; with it set, the call only says what it would do, and counts as reading.
     pub dry_run: bool,
+    /// It plans a change before it makes it, and makes only what the call's [`Approval`](crate::Approval) covers.
+    pub plans: bool,
     /// Some of its calls do more than its effect says: which, by their arguments.
     pub weigh: Option<fn(&Value) -> Effect>,
+    /// Which calls probably ask a person although their effect does not need it, by their arguments. They need a
+    /// connection on which they can ask; whether they do ask is decided when they are planned.
+    pub may_ask: Option<fn(&Value) -> bool>,
     /// What a caller needs besides the scope of the effect.
     pub scope: Option<Scope>,
     /// It is called by those who know of it and is in no list.
@@ -102,7 +79,9 @@ impl Spec {
             open_world: false,
             pace: Pace::Quick,
             dry_run: false,
+            plans: false,
             weigh: None,
+            may_ask: None,
             scope: None,
             unlisted: false,
             version: "1.0.0",

@@ -1,7 +1,7 @@
 //! The engine: what happens to every call, whoever makes it and however it arrives.
 //!
 //! `pipeline.rs` is the order of the policies, `policy/` has one file for each, `target.rs` is what they are applied to,
-//! and `audited_query.rs` is for requests that are no calls. The engine knows no wire format and names no dialect: what
+//! `plan_approval.rs` what a call's plan adds to its arguments, and `audited_query.rs` is for requests that are no calls. The engine knows no wire format and names no dialect: what
 //! differs between dialects comes with each call as a `DialectPolicy`.
 
 mod audit_log;
@@ -11,6 +11,7 @@ mod feed;
 mod gate;
 mod metrics;
 mod pipeline;
+mod plan_approval;
 mod policy;
 mod session;
 mod settings;
@@ -23,6 +24,7 @@ use mainstay_auth::consent::ConsentPolicy;
 use mainstay_auth::{Backend, Observer};
 use mainstay_core::{Call, Caller, Clock, Context, DialectPolicy, Event, Quota, Registry, Result, Scope, ToolInfo};
 use mainstay_store::Store;
+use serde_json::Value;
 
 pub use audit_log::{AuditRow, Phase};
 pub use events::Events;
@@ -97,9 +99,9 @@ impl Engine {
         self.0.started.elapsed()
     }
 
-    /// Whether a call of this tool may wait for the consent of a person.
-    pub fn asks_first(&self, tool: &ToolInfo) -> bool {
-        self.consent().is_required(Some(tool), tool.effect)
+    /// Whether a call of this tool with these arguments may wait for the consent of a person.
+    pub fn asks_first(&self, tool: &ToolInfo, args: &Value) -> bool {
+        self.consent().is_required(Some(tool), tool.effect) || tool.may_ask.is_some_and(|may_ask| may_ask(args))
     }
 
     /// The name people are shown for a tool, whichever of its spellings is given.

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::time::Duration;
 
 use futures::FutureExt;
-use mainstay_auth::consent::ConsentRequest;
 use mainstay_core::{
-    BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result, canonical_digest,
+    Approval, BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result,
+    canonical_digest,
 };
 use serde_json::{Map, Value};
 
@@ -125,8 +126,12 @@ impl Engine {
             Entry::Replay(result) => return replayed::<T>(result),
             Entry::Go(claim) => claim,
         };
-        let context = self.context(call);
-        if let Err(refusal) = self.authorize(&context, target, &args, args_digest, record).await {
+        let mut context = self.context(call);
+        context.approval = Approval::Effect(target.effect());
+        let deadline = self.deadline(call, target.pace());
+        let authorized = self.authorize(&mut context, target, &args, args_digest, deadline, record).await;
+        if let Err(refusal) = authorized {
+            record.mark = context.audit_mark();
             // It was rejected before it ran, so its key may be used again.
             if let Some(claim) = claim {
                 claim.abandon(self.0.store.idempotency()).await?;
@@ -135,7 +140,8 @@ impl Engine {
         }
         // From here on the outcome is an effect: it is recorded, kept under the key and announced.
         record.ran = true;
-        let ran = self.run(target, args, &context, self.deadline(call, target.pace())).await;
+        let ran = self.run_approved(target, args, &mut context, args_digest, deadline).await;
+        record.mark = context.audit_mark();
         if let Err(error) = self.settle::<T>(claim, &ran).await {
             return Err(unrecorded(error));
         }
@@ -145,17 +151,20 @@ impl Engine {
     /// The last two that can reject a call: consent of a person, and the audit entry that has to be on disk first.
     async fn authorize<T: ResolvedTarget>(
         &self,
-        context: &Context,
+        context: &mut Context,
         target: &T,
         args: &Value,
         args_digest: &str,
+        deadline: Duration,
         record: &mut Record,
     ) -> Result<()> {
         if self.consent().is_required(target.tool(), target.effect()) {
-            let (name, display_name, effect) = (target.label(), target.display_name(), target.effect());
-            let (timeout, shutdown) = (Duration::from_secs(self.settings().deadline_seconds), &self.0.gate.over);
-            let request = ConsentRequest { target: name, display_name, effect, args, args_digest, timeout, shutdown };
-            self.consent().obtain(context, &request).await?;
+            if target.plans() {
+                let plan = self.plan(target, args, context, deadline).await?;
+                self.approve(context, target, args, args_digest, plan).await?;
+            } else {
+                self.obtain_consent(context, target, args, args_digest, None).await?;
+            }
         }
         record.begin().await?;
         // The client may have gone meanwhile; nothing has happened yet.
@@ -163,7 +172,8 @@ impl Engine {
     }
 
     /// Runs the target: within its deadline, cancellable, and without taking the server down if it panics. The outer
-    /// error is that of a run that was cut off: what it has done until then is not known.
+    /// error is that of a run that was cut off: what it has done until then is not known. A change that is
+    /// [held](Context::hold) is never cut off, but told to stop and awaited.
     pub(crate) async fn run<T: ResolvedTarget>(
         &self,
         target: &T,
@@ -171,15 +181,25 @@ impl Engine {
         context: &Context,
         deadline: Duration,
     ) -> Result<Result<T::Output>> {
-        let work = AssertUnwindSafe(target.run(args, context)).catch_unwind();
-        match self.within(context, deadline, work).await {
-            Ok(Ok(result)) => Ok(result),
-            Ok(Err(panic)) => Ok(Err(Error::internal(format!("panicked: {}", panic_text(panic.as_ref()))))),
-            Err(error) => {
-                // Work that goes on elsewhere on behalf of this call has to stop as well.
-                context.cancel.cancel();
-                Err(error)
+        let mut work = pin!(AssertUnwindSafe(target.run(args, context)).catch_unwind());
+        // A transport drops what only reads when its client goes away; work on other threads has to hear of it.
+        let cancel_if_dropped = context.cancel.clone().drop_guard();
+        let stopped = match self.within(context, deadline, work.as_mut()).await {
+            Ok(done) => {
+                cancel_if_dropped.disarm();
+                return Ok(done.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))));
             }
+            Err(stopped) => stopped,
+        };
+        context.cancel.cancel();
+        if !context.is_held() {
+            return Err(stopped);
+        }
+        // The change goes on where dropping it would not stop it: what it did in the end is the outcome, and until then
+        // the call has none.
+        match work.await.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))) {
+            Err(error) if error.kind == Kind::Cancelled => Ok(Err(nothing_changed(stopped))),
+            outcome => Ok(outcome),
         }
     }
 
@@ -217,7 +237,10 @@ impl Engine {
         let (Some(claim), Ok(result)) = (claim, ran) else { return Ok(()) };
         let keys = self.0.store.idempotency();
         match result {
-            Err(error) if error.kind == Kind::InputRequired => claim.abandon(keys).await,
+            // Nothing was changed, and the same call can succeed later.
+            Err(error) if matches!(error.kind, Kind::InputRequired | Kind::ConsentRequired) => {
+                claim.abandon(keys).await
+            }
             Err(error) => claim.finish(keys, Err(error)).await,
             Ok(output) => match T::as_reply(output) {
                 Some(reply) => claim.finish(keys, Ok(reply)).await,
@@ -241,6 +264,16 @@ fn subject<'a, T: ResolvedTarget>(target: &'a T, args: &Value) -> AuditSubject<'
         metric: target.metric().into(),
         effect: target.effect(),
     }
+}
+
+/// The error of a call that was stopped before it changed anything.
+fn nothing_changed(mut stopped: Error) -> Error {
+    stopped.public = format!("{} Nothing was changed.", stopped.public).into();
+    stopped
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Error {
+    Error::internal(format!("panicked: {}", panic_text(panic)))
 }
 
 /// The message of a panic, for the log.

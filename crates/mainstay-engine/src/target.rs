@@ -56,6 +56,11 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
         [Some(Scope::Read), None, None]
     }
 
+    /// Whether this call plans a change, and makes it only if it is approved.
+    fn plans(&self) -> bool {
+        self.effect().changes() && self.tool().is_some_and(|tool| tool.plans)
+    }
+
     fn pace(&self) -> Pace {
         self.tool().map_or(Pace::Quick, |tool| tool.pace)
     }

@@ -96,7 +96,7 @@ impl Guard {
 
 /// The normal form of a name: lower case, without what file systems ignore. HFS+ ignores some code points of no width,
 /// NTFS trailing dots and spaces and what follows a colon.
-fn normalize(name: &[u8]) -> Vec<u8> {
+pub(crate) fn normalize(name: &[u8]) -> Vec<u8> {
     let mut out = if name.is_ascii() {
         name.to_ascii_lowercase()
     } else {

@@ -4,6 +4,7 @@
 //! inside what the kernel can enforce ([`exec::Sandbox`]). A lint keeps the rest of the project from doing either by
 //! itself, and `unsafe` code is allowed in this crate alone.
 
+mod auto_run;
 mod guard;
 mod identity;
 mod settings;
@@ -11,9 +12,10 @@ mod workspace;
 
 pub mod exec;
 
-pub use exec::raise_open_files;
+pub use auto_run::{AUTO_RUN, names_auto_run};
+pub use exec::{open_files_limit, raise_open_files};
 pub use guard::{Guard, PROTECTED};
-pub use settings::{FilesSettings, HardLinks, RootSettings};
+pub use settings::{AutoRunPolicy, FilesSettings, HardLinks, RootSettings};
 pub use workspace::{
     AtomicDir, AtomicSubdir, Content, Dir, Entry, EntryKind, Expect, Metadata, OpenFile, ReplaceCheck, Root, Staging,
     Step, StepResult, Workspace, WorkspacePath, WriteTarget, etag_of, is_outside_workspace,

@@ -21,6 +21,13 @@ pub struct FilesSettings {
     pub hard_links: HardLinks,
     /// Maximum number of content bytes that one call returns.
     pub read_bytes: u64,
+    /// Maximum number of bytes that one call copies. A sparse file counts with its size.
+    pub copy_bytes: u64,
+    /// Maximum number of paths that one call changes. Each takes file descriptors until the call ends.
+    pub change_paths: usize,
+    /// Changes of files that programs outside the sandbox run or obey without asking, such as `.mcp.json`, `CLAUDE.md` or
+    /// `.vscode/tasks.json`.
+    pub auto_run: AutoRunPolicy,
 }
 
 impl Default for FilesSettings {
@@ -32,6 +39,9 @@ impl Default for FilesSettings {
             unprotect: Vec::new(),
             hard_links: HardLinks::Allow,
             read_bytes: 4 * 1024 * 1024,
+            copy_bytes: 4 * 1024 * 1024 * 1024,
+            change_paths: 2000,
+            auto_run: AutoRunPolicy::Ask,
         }
     }
 }
@@ -52,5 +62,17 @@ pub enum HardLinks {
     /// They may be read. A change never writes through a hard link: it puts a new file in its place.
     Allow,
     /// They may not be read.
+    Refuse,
+}
+
+/// What happens to a change of a file that programs outside the sandbox run or obey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AutoRunPolicy {
+    /// It is made like any other.
+    Allow,
+    /// A person has to approve it.
+    Ask,
+    /// It is refused.
     Refuse,
 }

@@ -34,8 +34,9 @@ pub fn reason(reason: &Reason) -> Value {
             json!({ "requiredCapabilities": needed })
         }
         Reason::Cache(failure) => json!({ "code": failure.as_str() }),
-        // Questions are asked in each protocol's own way and never reported as an error's data.
-        Reason::Questions(_) => Value::Null,
+        // Questions are asked in each protocol's own way and never reported as an error's data; a plan stays in the
+        // pipeline.
+        Reason::Questions(_) | Reason::Unapproved(_) => Value::Null,
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mainstay_core::{
-    AnswerAction, CancellationToken, Context, Effect, Error, Kind, Question, Reason, Result, escape_invisible, new_id,
-    redacted_full,
+    AnswerAction, CancellationToken, Context, Effect, Error, Kind, PlannedChange, Question, Reason, Result,
+    escape_invisible, new_id, redacted_full,
 };
 use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentState};
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ pub struct ConsentRequest<'a> {
     pub effect: Effect,
     pub args: &'a Value,
     pub args_digest: &'a str,
+    /// What the call would change, if it has been planned. An approval is bound to its state, too.
+    pub plan: Option<&'a PlannedChange>,
     /// How long the call may wait for a person.
     pub timeout: Duration,
     /// Cancelled when the server stops.
@@ -50,7 +52,10 @@ impl ConsentPolicy {
             principal: context.caller.principal.to_string(),
             target: request.target.to_owned(),
             args_digest: request.args_digest.to_owned(),
-            policy: self.rules_version.clone(),
+            policy: match request.plan {
+                Some(plan) => format!("{} {}", self.rules_version, plan.state),
+                None => self.rules_version.clone(),
+            },
         };
         if self.use_approval(context, &binding).await? {
             return Ok(());
@@ -85,12 +90,7 @@ impl ConsentPolicy {
         let new = Consent {
             id: new_id(),
             binding,
-            summary: format!(
-                "{} asks to run {}, which {} something.",
-                escape_invisible(context.caller.principal.as_str()),
-                request.display_name,
-                request.effect.as_str()
-            ),
+            summary: summary(context, request),
             arguments: redacted_full(request.args)?,
             state: ConsentState::Pending,
             decided_by: None,
@@ -212,6 +212,15 @@ impl ConsentPolicy {
         let reason = Reason::ConsentNeeded { id: id.clone(), url, operation, expires_ms };
         Error::new(Kind::ConsentRequired, message).with_reason(reason)
     }
+}
+
+/// Who asks for what, and what is special about it.
+fn summary(context: &Context, request: &ConsentRequest<'_>) -> String {
+    let principal = escape_invisible(context.caller.principal.as_str());
+    let notice = request.plan.and_then(|plan| plan.notice.as_deref()).map(escape_invisible);
+    let (tool, effect) = (request.display_name, request.effect.as_str());
+    let notice = notice.map_or(String::new(), |notice| format!(" {notice}"));
+    format!("{principal} asks to run {tool}, which {effect} something.{notice}")
 }
 
 /// `None` if the client cannot be asked this kind of question, or does not answer in time.

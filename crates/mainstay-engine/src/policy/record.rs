@@ -43,6 +43,8 @@ pub(crate) struct Record {
     /// Whether the target ran: then an event is published about its outcome. Nobody is notified of a call that was
     /// rejected before.
     pub(crate) ran: bool,
+    /// Added to the effect in the entry: what tells the call from others of its effect.
+    pub(crate) mark: Option<&'static str>,
 }
 
 impl Record {
@@ -71,6 +73,7 @@ impl Record {
             changes: effect.changes(),
             began: false,
             ran: false,
+            mark: None,
         }
     }
 
@@ -115,6 +118,9 @@ impl Record {
         let took = self.started.elapsed();
         entry.at_ms = self.engine.clock().now_ms();
         outcome.clone_into(&mut entry.outcome);
+        if let Some(mark) = self.mark {
+            entry.effect = format!("{} {mark}", entry.effect);
+        }
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         self.engine.0.metrics.call(&self.metric, outcome, took);
         if self.ran {

@@ -4,5 +4,7 @@
 mod consent;
 mod consent_waits;
 mod feed;
+mod planned_changes;
 mod policies;
+mod stopped_calls;
 mod testing;

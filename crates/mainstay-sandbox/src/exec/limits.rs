@@ -28,7 +28,13 @@ pub fn raise_open_files() {
     }
 }
 
-/// How many files this process may have open at once.
+/// How many files this process may have open at once, as its limit is now.
+pub fn open_files_limit() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.or(most_open_files());
+    limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
+}
+
+/// How many files this process could be allowed to have open at once.
 fn most_open_files() -> Option<u64> {
     // macOS reports no limit, and then refuses to go above this one.
     const OPEN_MAX: u64 = 10_240;

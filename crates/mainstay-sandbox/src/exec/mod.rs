@@ -35,7 +35,7 @@ pub use capture::{CapturedText, complete_utf8_prefix};
 pub use command::{Command, TerminalSize};
 pub use exit_status::{ExitStatus, Signal};
 pub use exposure::Sensitivity;
-pub use limits::raise_open_files;
+pub use limits::{open_files_limit, raise_open_files};
 pub use platform::{Child, Sandbox, StopHandle, Terminal};
 pub use protections::{Finding, Protections, diagnose};
 pub use run::{CommandOutput, OutputListener};

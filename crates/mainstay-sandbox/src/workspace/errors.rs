@@ -93,6 +93,17 @@ pub(super) fn read_only(display: &str) -> Error {
     Error::denied(format!("{display} is in a read-only root.")).with_reason(Reason::path(display))
 }
 
+/// Fails once the call is not wanted any more: for the `?` in every loop that reads or writes much.
+pub(super) fn check_wanted(wanted: &dyn Fn() -> bool) -> Result<()> {
+    if wanted() { Ok(()) } else { Err(Error::new(Kind::Cancelled, "The call was cancelled.")) }
+}
+
+/// The source of a copy became shorter than it was when it was opened: the rest of it does not exist.
+pub(super) fn truncated(display: &str) -> Error {
+    Error::new(Kind::Conflict, format!("{display} was cut off while it was copied; nothing was changed. Try again."))
+        .with_reason(Reason::path(display))
+}
+
 /// Something else exchanges the path faster than it can be opened.
 pub(super) fn changing(display: &str) -> Error {
     Error::new(Kind::Conflict, format!("{display} keeps being replaced by something else; try again later."))

@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -189,8 +189,11 @@ impl UndoEntry {
         }
         let flags = READ_FILE | OFlags::NOFOLLOW;
         let Ok(file) = rustix::fs::openat(directory, &self.name, flags, Mode::empty()) else { return };
+        // What this change wrote had this size; a file that is being written to by now is not it, and may have no end.
+        let Ok(stat) = rustix::fs::fstat(&file) else { return };
+        let content = File::from(file).take(u64::try_from(stat.st_size).unwrap_or(0));
         let mut hasher = blake3::Hasher::new();
-        if hasher.update_reader(File::from(file)).is_ok() && Some(etag_from_hash(&hasher.finalize())) == self.tag {
+        if hasher.update_reader(content).is_ok() && Some(etag_from_hash(&hasher.finalize())) == self.tag {
             report(rustix::fs::unlinkat(directory, &self.name, AtFlags::empty()));
         }
     }

@@ -77,6 +77,13 @@ impl Metadata {
         rustix::fs::fstat(fd).map(|stat| Self::from(&stat))
     }
 
+    /// A text that changes whenever the entry is replaced by another, or written to. Two states of a directory differ in
+    /// it if an entry was added or removed.
+    pub fn version(&self) -> String {
+        let Self { identity, size, changed: (seconds, nanos), .. } = self;
+        format!("{}:{}:{size}:{seconds}.{nanos:09}", identity.device, identity.inode)
+    }
+
     /// The file system's clock ticks slower than a program writes: a file that changed just now may change again
     /// within the same tick, with equal metadata.
     const SETTLED_SECONDS: i64 = 2;

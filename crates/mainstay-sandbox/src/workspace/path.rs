@@ -1,7 +1,7 @@
 //! A path that a caller has named: before anything is opened, and as the place of a change, where it is an open
 //! directory and a name in it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::Path;
@@ -186,6 +186,16 @@ impl WriteTarget {
         &self.path.display
     }
 
+    /// The names that lead here from the root, without symbolic links.
+    pub(crate) fn resolved_names(&self) -> impl Iterator<Item = &OsStr> {
+        self.names.iter().chain(&self.missing).chain([&self.name]).map(OsString::as_os_str)
+    }
+
+    /// The last directory of the path that exists, and how many names lead to it from the root.
+    pub(crate) fn deepest_directory(&self) -> (&OwnedFd, usize) {
+        (&self.directory, self.names.len())
+    }
+
     /// Where the directory is, for a record of the journal.
     pub(super) fn location(&self) -> DirLocation {
         DirLocation { root: self.path.root.path.clone(), names: self.names.clone() }
@@ -223,14 +233,15 @@ impl WriteTarget {
     }
 
     /// Refuses a directory tree with something protected, or another root, in it: it may not be removed.
-    pub(super) fn check_tree(&self) -> Result<()> {
+    pub(super) fn check_tree(&self, wanted: &dyn Fn() -> bool) -> Result<()> {
         let fd = open_directory(&self.directory, &self.name).for_path(&self.path.display)?;
         let names = self.names.iter().chain([&self.name]).cloned().collect();
-        self.check_removable(&Dir::new(&self.path.workspace, &self.path.root, &fd, names)?, 0)
+        self.check_removable(&Dir::new(&self.path.workspace, &self.path.root, &fd, names)?, wanted, 0)
     }
 
     /// Checks one directory after the other, so that only those on the way down are open.
-    fn check_removable(&self, directory: &Dir, depth: usize) -> Result<()> {
+    fn check_removable(&self, directory: &Dir, wanted: &dyn Fn() -> bool, depth: usize) -> Result<()> {
+        errors::check_wanted(wanted)?;
         if self.path.root.rule(FileId::of(directory).for_path(&self.path.display)?).is_some() {
             return Err(errors::is_a_root(&directory.display()));
         }
@@ -244,7 +255,7 @@ impl WriteTarget {
             if depth >= MAX_DEPTH {
                 return Err(errors::too_deep(MAX_DEPTH));
             }
-            self.check_removable(&directory.child(&name)?, depth + 1)?;
+            self.check_removable(&directory.child(&name)?, wanted, depth + 1)?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says where")]
 #![expect(clippy::disallowed_methods, reason = "the test kills a writer, so it starts one")]
 
+mod bounds;
 mod changes;
 mod killed;
 mod paths;

@@ -148,7 +148,8 @@ impl PlainCall {
         let id = plain_id(id)?;
         let args = params.arguments.map_or(Value::Null, Value::Object);
         // A call that will be rejected for its scope never runs, so whatever its tool does is plain as well.
-        if !is_plain_tool(shared, &params.name) && shared.engine.permits(&connection.caller, &params.name, &args) {
+        if !is_plain_call(shared, &params.name, &args) && shared.engine.permits(&connection.caller, &params.name, &args)
+        {
             return None;
         }
         let mut call = Call::new(connection.caller.clone());
@@ -219,12 +220,12 @@ fn names_older_version(headers: &HeaderMap) -> Option<bool> {
     Some(named.is_none_or(|named| older.any(|version| version.as_str() == named)))
 }
 
-/// A tool that neither reports nor asks, and none of whose arguments has to be repeated in a header.
-fn is_plain_tool(shared: &Shared, name: &str) -> bool {
+/// A call of a tool that neither reports nor asks, and none of whose arguments has to be repeated in a header.
+fn is_plain_call(shared: &Shared, name: &str, args: &Value) -> bool {
     let registry = shared.engine.registry();
     registry.tool(name).is_some_and(|tool| {
         let info = tool.info();
-        info.pace == Pace::Instant && !shared.engine.asks_first(info) && !has_header_argument(&info.input_schema)
+        info.pace == Pace::Instant && !shared.engine.asks_first(info, args) && !has_header_argument(&info.input_schema)
     })
 }
 

@@ -57,7 +57,7 @@ impl Change {
         if to.metadata().size > MAX_WHOLE_FILE {
             return Err(too_large(&item.path, to.metadata().size));
         }
-        item.expect = Expect::Etag(to.etag()?);
+        item.expect = Expect::Etag(to.etag_while(&|| !plan.cancel.is_cancelled())?);
         plan.set_state(at, NewState::File(Content::Append { to, more }))
     }
 }

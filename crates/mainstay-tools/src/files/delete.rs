@@ -159,7 +159,7 @@ mod tests {
 
     /// A plan is made, then something else happens, then the plan is committed.
     fn late(sample: &SampleWorkspace, path: &str, recursive: bool, meanwhile: impl FnOnce()) -> Result<Report> {
-        let mut plan = Plan::new(&sample.tools().workspace, &mainstay_core::CancellationToken::new());
+        let mut plan = sample.tools().plan(&Context::detached());
         Change { path: path.to_owned(), recursive, etag: None }.plan(&mut plan).unwrap();
         meanwhile();
         plan.finish(false, DiffInReply::Never)

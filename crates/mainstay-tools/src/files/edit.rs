@@ -145,7 +145,7 @@ mod tests {
     fn of_two_edits_planned_on_the_same_content_one_wins() {
         let sample = SampleWorkspace::with(&[("x", "a b")]);
         let plans = ["a", "b"].map(|old| {
-            let mut plan = Plan::new(&sample.tools().workspace, &mainstay_core::CancellationToken::new());
+            let mut plan = sample.tools().plan(&Context::detached());
             let edits = vec![Replacement { old: old.to_owned(), new: "c".to_owned(), all: false }];
             Change { path: "x".to_owned(), edits, etag: None }.plan(&mut plan).unwrap();
             plan

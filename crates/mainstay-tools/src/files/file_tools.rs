@@ -1,9 +1,10 @@
 //! What every file tool works with, and the one way in which they change files.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec};
-use mainstay_sandbox::Workspace;
+use mainstay_sandbox::{FilesSettings, Workspace, names_auto_run};
+use serde_json::Value;
 
-use crate::files::planning::{DiffInReply, Plan, Report};
+use crate::files::planning::{ChangeLimits, DiffInReply, Plan, Report};
 use crate::files::walk::page::PageLimits;
 
 /// The workspace and the limits of this family's tools.
@@ -12,12 +13,27 @@ pub(crate) struct FileTools {
     pub(crate) workspace: Workspace,
     /// The most bytes of content one call returns.
     pub(crate) read_bytes: u64,
+    pub(crate) limits: ChangeLimits,
 }
 
 /// The declaration of a tool of this family, before its title and description. Most tools reply at once, and every one
 /// that changes something has a dry run.
 pub(crate) const fn spec(verb: &'static str, effect: Effect) -> Spec {
-    Spec { pace: Pace::Instant, dry_run: effect.changes(), tags: &["fs"], ..Spec::new("files", verb, effect) }
+    let changes = effect.changes();
+    Spec {
+        pace: Pace::Instant,
+        dry_run: changes,
+        plans: changes,
+        may_ask: if changes { Some(may_ask) } else { None },
+        tags: &["fs"],
+        ..Spec::new("files", verb, effect)
+    }
+}
+
+/// Files that other programs run, and files that lose their content, are usually recognised by the arguments already.
+fn may_ask(args: &Value) -> bool {
+    let is_empty = |name: &&str| args[*name].as_str().is_some_and(str::is_empty);
+    ["content", "content_base64"].iter().any(is_empty) || args["path"].as_str().is_some_and(names_auto_run)
 }
 
 /// The arguments of a tool that makes one change.
@@ -31,8 +47,18 @@ pub(crate) struct ChangeArgs<C> {
 }
 
 impl FileTools {
+    pub(crate) fn new(workspace: &Workspace, settings: &FilesSettings) -> Self {
+        Self { workspace: workspace.clone(), read_bytes: settings.read_bytes, limits: ChangeLimits::new(settings) }
+    }
+
+    /// An empty plan for a change by this call.
+    pub(crate) fn plan(&self, context: &Context) -> Plan {
+        Plan::new(&self.workspace, self.limits, context)
+    }
+
     /// Plans a change, then commits it or, in a dry run, only reports it: the report comes from the same plan either
-    /// way. The planner's own result is returned beside the report.
+    /// way. The planner's own result is returned beside the report. What the call is not approved to change is not
+    /// committed but returned as [`Reason::Unapproved`](mainstay_core::Reason::Unapproved).
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         context: &Context,
@@ -40,9 +66,14 @@ impl FileTools {
         diff: DiffInReply,
         planner: impl FnOnce(&mut Plan) -> Result<T> + Send + 'static,
     ) -> Result<(T, Report)> {
-        let mut plan = Plan::new(&self.workspace, &context.cancel);
+        // The commit runs on another thread, which goes on if this future is dropped.
+        let _held = (!dry_run).then(|| context.hold());
+        let (mut plan, context) = (self.plan(context), context.clone());
         crate::progress::blocking(move || {
             let planned = planner(&mut plan)?;
+            if !dry_run {
+                plan.check_approval(&context)?;
+            }
             Ok((planned, plan.finish(dry_run, diff)?))
         })
         .await

@@ -40,7 +40,7 @@ use file_tools::FileTools;
 
 /// The family with all its tools, in the order in which they are listed.
 pub(crate) fn family(workspace: &Workspace, settings: &FilesSettings) -> Family {
-    let tools = FileTools { workspace: workspace.clone(), read_bytes: settings.read_bytes };
+    let tools = FileTools::new(workspace, settings);
     Family::new("files")
         .tool(read::Read(tools.clone()))
         .tool(read_many::ReadMany(tools.clone()))

@@ -6,6 +6,7 @@ mod agents;
 mod command_line;
 mod commands;
 mod context;
+mod files;
 mod own_files;
 mod testing;
 mod untrusted_servers;

@@ -15,10 +15,13 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
 use crate::identity::FileId;
-use crate::workspace::errors::PathContext as _;
+use crate::workspace::errors::{self, PathContext as _};
 
 /// How long to wait for a lock before the change is rejected.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How often a change that waits checks whether it is still wanted.
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Directories that are locked by a thread of this process.
 static LOCKED: Mutex<Vec<FileId>> = Mutex::new(Vec::new());
@@ -32,23 +35,25 @@ pub(super) struct DirLocks {
 }
 
 impl DirLocks {
-    /// Takes all locks or none, always in the same order, so that two changes cannot deadlock.
+    /// Takes all locks or none, always in the same order, so that two changes cannot deadlock. Waits as long as the
+    /// change is `wanted`.
     pub(super) fn take<'a>(
         directories: impl Iterator<Item = &'a OwnedFd>,
         lock_dir: Option<&Path>,
+        wanted: &dyn Fn() -> bool,
         display: &str,
     ) -> Result<Self> {
-        let mut wanted = directories.map(FileId::of).collect::<rustix::io::Result<Vec<_>>>().for_path(display)?;
-        wanted.sort_unstable();
-        wanted.dedup();
-        lock_in_process(&wanted, display)?;
-        let mut locks = Self { directories: wanted, files: Vec::new() };
+        let mut identities = directories.map(FileId::of).collect::<rustix::io::Result<Vec<_>>>().for_path(display)?;
+        identities.sort_unstable();
+        identities.dedup();
+        lock_in_process(&identities, wanted, display)?;
+        let mut locks = Self { directories: identities, files: Vec::new() };
         if let Some(lock_dir) = lock_dir {
             let mut buckets: Vec<u64> = locks.directories.iter().map(bucket).collect();
             buckets.sort_unstable();
             buckets.dedup();
             for bucket in buckets {
-                locks.files.push(lock_file(&lock_dir.join(format!("{bucket:02x}.lock")), display)?);
+                locks.files.push(lock_file(&lock_dir.join(format!("{bucket:02x}.lock")), wanted, display)?);
             }
         }
         Ok(locks)
@@ -66,15 +71,23 @@ impl Drop for DirLocks {
 }
 
 /// Waits until no other thread has locked any of the directories, then locks all of them.
-fn lock_in_process(wanted: &[FileId], display: &str) -> Result<()> {
-    let locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
-    let busy = |locked: &mut Vec<FileId>| wanted.iter().any(|identity| locked.contains(identity));
-    let (mut locked, wait) = RELEASED.wait_timeout_while(locked, TIMEOUT, busy).unwrap_or_else(PoisonError::into_inner);
-    if wait.timed_out() {
-        return Err(busy_error(display));
+fn lock_in_process(identities: &[FileId], wanted: &dyn Fn() -> bool, display: &str) -> Result<()> {
+    let begun = Instant::now();
+    let busy = |locked: &mut Vec<FileId>| identities.iter().any(|identity| locked.contains(identity));
+    let mut locked = LOCKED.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let waited = RELEASED.wait_timeout_while(locked, CHECK_INTERVAL, busy);
+        let (after, wait) = waited.unwrap_or_else(PoisonError::into_inner);
+        locked = after;
+        if !wait.timed_out() {
+            locked.extend(identities);
+            return Ok(());
+        }
+        errors::check_wanted(wanted)?;
+        if begun.elapsed() > TIMEOUT {
+            return Err(busy_error(display));
+        }
     }
-    locked.extend(wanted);
-    Ok(())
 }
 
 /// Directories share 256 lock files, so that their number does not grow with that of the directories.
@@ -83,7 +96,7 @@ fn bucket(identity: &FileId) -> u64 {
 }
 
 /// Takes the lock that other processes see.
-fn lock_file(path: &Path, display: &str) -> Result<File> {
+fn lock_file(path: &Path, wanted: &dyn Fn() -> bool, display: &str) -> Result<File> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = opened.map_err(|error| {
         Error::unavailable("The lock files in the data directory cannot be used; nothing was changed.")
@@ -95,6 +108,7 @@ fn lock_file(path: &Path, display: &str) -> Result<File> {
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) if begun.elapsed() > TIMEOUT => return Err(busy_error(display)),
             Err(Errno::WOULDBLOCK | Errno::INTR) => {
+                errors::check_wanted(wanted)?;
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(10));
             }

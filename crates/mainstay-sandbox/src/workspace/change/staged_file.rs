@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -10,10 +9,10 @@ use std::path::PathBuf;
 use mainstay_core::Result;
 use rustix::fs::{AtFlags, Mode, OFlags};
 
+use super::content_writer::ContentWriter;
 use crate::identity::FileId;
-use crate::workspace::errors::PathContext as _;
+use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::{keep_owner, rename_no_replace, temporary_name};
-use crate::workspace::metadata::etag_from_hash;
 use crate::workspace::{Metadata, OpenFile};
 
 /// New content of a file.
@@ -39,49 +38,44 @@ pub(super) struct StagedFile {
 }
 
 impl StagedFile {
-    /// Writes `content` into `directory`. The mode is the given one, or that of the file that will be replaced.
+    /// Writes `content` into `directory`, as long as it is `wanted`. The mode is the given one, or that of the file that
+    /// will be replaced.
     pub(super) fn write(
         directory: &OwnedFd,
         content: &Content,
         mode: Option<u32>,
         old: Option<&Metadata>,
+        wanted: &dyn Fn() -> bool,
         display: &str,
     ) -> Result<Self> {
         let (file, name) = create_nameless(directory, display)?;
         let mut staged = Self { identity: FileId::of(&file).for_path(display)?, file, name, etag: String::new() };
-        staged.fill(content, display)?;
+        staged.fill(content, wanted, display)?;
         if let Some(mode) = mode.or(old.map(|metadata| metadata.mode & 0o777)) {
             staged.file.set_permissions(Permissions::from_mode(mode)).for_path(display)?;
         }
         if let Some(old) = old {
             keep_owner(&staged.file, old);
         }
+        // Flushing a large file takes time; one that nobody waits for any more is not flushed.
+        errors::check_wanted(wanted)?;
         staged.file.sync_all().for_path(display)?;
         Ok(staged)
     }
 
     /// Writes the content and computes its etag on the way.
-    fn fill(&mut self, content: &Content, display: &str) -> Result<()> {
-        let mut hasher = blake3::Hasher::new();
-        let mut put = |bytes: &[u8]| {
-            hasher.update(bytes);
-            self.file.write_all(bytes).for_path(display)
-        };
+    fn fill(&mut self, content: &Content, wanted: &dyn Fn() -> bool, display: &str) -> Result<()> {
+        let mut writer = ContentWriter::new(&self.file, wanted, display);
+        if let Content::Copy(from) = content {
+            writer.check_space(from.stored_bytes()?)?;
+        }
         if let Content::Copy(from) | Content::Append { to: from, .. } = content {
-            let mut buffer = vec![0; 256 * 1024];
-            let mut from = from.reader(0);
-            loop {
-                let read = from.read(&mut buffer).for_path(display)?;
-                if read == 0 {
-                    break;
-                }
-                put(&buffer[..read])?;
-            }
+            writer.copy(from)?;
         }
         if let Content::Bytes(bytes) | Content::Append { more: bytes, .. } = content {
-            put(bytes)?;
+            writer.put(bytes)?;
         }
-        self.etag = etag_from_hash(&hasher.finalize());
+        self.etag = writer.finish();
         Ok(())
     }
 

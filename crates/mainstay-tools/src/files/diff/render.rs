@@ -4,6 +4,7 @@
 //! Here the common beginning and end are cut off first, so that a small change in a large file costs little.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
@@ -16,6 +17,10 @@ const CONTEXT_LINES: usize = 3;
 /// If the changed region is larger than this, it is shown as replaced and not compared line by line: the comparison
 /// takes time and memory proportional to the number of lines times the number of differences.
 const MAX_COMPARED_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long the lines of one file are compared. Two files of a million short lines with little in common would take
+/// days, and a comparison cannot be cancelled; what has not been compared by then is shown as replaced.
+const MAX_COMPARISON_TIME: Duration = Duration::from_secs(2);
 
 /// A file before or after the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,7 +210,9 @@ impl<'a> ChangedRegion<'a> {
     fn compare(&self, old: &[&[u8]], new: &[&[u8]]) -> Vec<DiffOp> {
         let (head, tail) = (self.head.len(), self.tail.len());
         let (old_end, new_end) = (old.len() - tail, new.len() - tail);
-        let mut ops = similar::capture_diff(Algorithm::Myers, old, head..old_end, new, head..new_end);
+        let deadline = Instant::now().checked_add(MAX_COMPARISON_TIME);
+        let (old_range, new_range) = (head..old_end, head..new_end);
+        let mut ops = similar::capture_diff_deadline(Algorithm::Myers, old, old_range, new, new_range, deadline);
         if head > 0 {
             ops.insert(0, DiffOp::Equal { old_index: 0, new_index: 0, len: head });
         }
@@ -246,6 +253,7 @@ fn span(start: usize, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::testing::calls::TestRandom;
 
     fn version<'a>(path: &'a str, content: &'a str) -> FileVersion<'a> {
         FileVersion { path, content: content.as_bytes(), executable: false }
@@ -263,6 +271,14 @@ mod tests {
         let new = old.replace("5\n", "five\n");
         let expected = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n";
         assert_eq!(diff(version("x", old), version("x", &new)), expected);
+    }
+
+    #[test]
+    fn files_of_very_many_lines_with_little_in_common_do_not_take_for_ever() {
+        let mut random = TestRandom::new(7);
+        let mut text = || (0..1_000_000).map(|_| random.pick(&["a\n", "b\n", "c\n"])).collect::<String>();
+        let shown = diff(version("x", &text()), version("x", &text()));
+        assert!(shown.contains("\n@@ -1,") && shown.contains("left out"), "{} bytes", shown.len());
     }
 
     #[test]

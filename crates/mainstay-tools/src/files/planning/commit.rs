@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use mainstay_core::Result;
-use mainstay_sandbox::{Staging, Step, WriteTarget};
+use mainstay_sandbox::{Content, Staging, Step, WriteTarget};
 
 use crate::files::diff::render::Diff;
 use crate::files::planning::destination::resolve_links;
@@ -28,6 +28,7 @@ impl Plan {
     /// Commits the plan, or only reports what it would do.
     pub(crate) fn finish(self, dry_run: bool, diff: DiffInReply) -> Result<Report> {
         self.check_disjoint()?;
+        self.limits.check_copied(self.copied_bytes())?;
         let directories = self.new_parent_directories();
         let diff = match (dry_run, diff) {
             (true, _) => Some(self.diff(DRY_RUN_DIFF_BYTES)?.finish()),
@@ -62,6 +63,18 @@ impl Plan {
         Ok(())
     }
 
+    /// How many bytes the plan copies, as far as is known before it does.
+    fn copied_bytes(&self) -> u64 {
+        let copied =
+            |item: &Item| if let NewState::File(Content::Copy(file)) = &item.state { file.metadata().size } else { 0 };
+        self.items.iter().map(copied).sum::<u64>() + self.tree_bytes()
+    }
+
+    fn tree_bytes(&self) -> u64 {
+        let copied = |item: &Item| if let NewState::CopiedTree(_, contents) = &item.state { contents.bytes } else { 0 };
+        self.items.iter().map(copied).sum()
+    }
+
     /// The directories that are created only because something is put into them.
     fn new_parent_directories(&self) -> Vec<String> {
         let created = || self.items.iter().filter(|item| item.is_created());
@@ -71,7 +84,10 @@ impl Plan {
 
     /// Makes the changes in one transaction of the sandbox, and completes their descriptions with what was done.
     fn commit(self, mut entries: Vec<Option<ChangedEntry>>) -> Result<Vec<ChangedEntry>> {
-        let Self { workspace, cancel, items, memory } = self;
+        // Files of copied directories may have grown since they were counted.
+        let mut copied = self.copied_bytes() - self.tree_bytes();
+        let Self { workspace, cancel, items, memory, limits, descriptors, .. } = self;
+        let wanted = || !cancel.is_cancelled();
         // The sandbox creates missing parent directories itself; a step of their own would fail.
         let redundant: Vec<bool> = items.iter().map(|item| is_implied_directory(item, &items)).collect();
         let mut origins = HashMap::new();
@@ -85,8 +101,12 @@ impl Plan {
         for (index, item) in rest {
             crate::progress::check_cancelled(&cancel)?;
             if let NewState::CopiedTree(from, _) = &item.state {
+                let mut count = |bytes: u64| {
+                    copied = copied.saturating_add(bytes);
+                    limits.check_copied(copied)
+                };
                 // Kept alive until the commit: dropping a staging directory removes it.
-                stagings.push(subtree::copy(from, &item.target, &cancel)?);
+                stagings.push(subtree::copy(from, &item.target, &cancel, &mut count)?);
             }
             if !redundant[index]
                 && let Some(step) = step(item, &mut origins, stagings.last())?
@@ -95,16 +115,15 @@ impl Plan {
                 indexes.push(index);
             }
         }
-        // The last moment at which a cancelled call changes nothing.
         crate::progress::check_cancelled(&cancel)?;
-        let done = if steps.is_empty() { Vec::new() } else { workspace.commit(steps)? };
+        let done = if steps.is_empty() { Vec::new() } else { workspace.commit_while(steps, &wanted)? };
         for (index, done) in indexes.into_iter().zip(done) {
             if let Some(entry) = entries.get_mut(index).and_then(Option::as_mut) {
                 entry.complete(done);
             }
         }
-        // The content is written: only now may other plans have its memory.
-        drop(memory);
+        // The content is written and its files are closed: only now may other plans have their memory and descriptors.
+        drop((memory, descriptors));
         Ok(entries.into_iter().flatten().collect())
     }
 }

@@ -5,12 +5,13 @@
 //! changes until the plan is committed; what was read while planning is checked again then (`Expect`), so a file that
 //! somebody else changed in between is a conflict and not a lost update.
 
-use mainstay_core::{CancellationToken, Error, Kind, Reason, Result};
+use mainstay_core::{CancellationToken, Context, Error, Kind, Principal, PrincipalPermit, Reason, Result};
 use mainstay_sandbox::{
     Content, Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of,
 };
 
 use crate::files::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
+use crate::files::planning::limits::{ChangeLimits, reserve_descriptors};
 use crate::files::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
 use crate::files::planning::subtree::TreeContents;
 
@@ -24,6 +25,10 @@ pub(crate) struct Plan {
     pub(crate) items: Vec<Item>,
     /// This plan's part of the memory that all plans of the process share.
     pub(crate) memory: MemoryReservation,
+    pub(crate) limits: ChangeLimits,
+    /// The file descriptors that the items take until the plan is committed.
+    pub(crate) descriptors: Vec<PrincipalPermit>,
+    pub(crate) principal: Principal,
 }
 
 /// One path, and what becomes of it.
@@ -70,9 +75,16 @@ pub(crate) enum LinkHandling {
 }
 
 impl Plan {
-    pub(crate) fn new(workspace: &Workspace, cancel: &CancellationToken) -> Self {
-        let memory = MemoryReservation::of(&PLAN_MEMORY);
-        Self { workspace: workspace.clone(), cancel: cancel.clone(), items: Vec::new(), memory }
+    pub(crate) fn new(workspace: &Workspace, limits: ChangeLimits, context: &Context) -> Self {
+        Self {
+            workspace: workspace.clone(),
+            cancel: context.cancel.clone(),
+            items: Vec::new(),
+            memory: MemoryReservation::of(&PLAN_MEMORY),
+            limits,
+            descriptors: Vec::new(),
+            principal: context.caller.principal.clone(),
+        }
     }
 
     /// Resolves the path that the caller gave as the argument `field`.
@@ -93,6 +105,8 @@ impl Plan {
             }
             return Ok(at);
         }
+        self.limits.check_paths(self.items.len())?;
+        self.descriptors.push(reserve_descriptors(&self.principal)?);
         let is_link = |metadata: Metadata| metadata.kind == EntryKind::Symlink;
         let through_link = links == LinkHandling::Follow && location.metadata()?.is_some_and(is_link);
         let target = match links {
@@ -200,7 +214,7 @@ impl Plan {
     /// The etag of the content after the changes so far.
     pub(crate) fn etag(&self, at: usize) -> Result<String> {
         match self.handle(at)? {
-            Some(file) => file.etag(),
+            Some(file) => file.etag_while(&|| !self.cancel.is_cancelled()),
             None => self.content(at).map(|bytes| etag_of(&bytes)),
         }
     }
@@ -282,7 +296,7 @@ impl Plan {
         }
         let path = self.items[at].path.clone();
         let file = self.items[at].target.current()?.ok_or_else(|| not_found(&path))?;
-        self.items[at].expect = Expect::Etag(file.etag()?);
+        self.items[at].expect = Expect::Etag(file.etag_while(&|| !self.cancel.is_cancelled())?);
         self.items[at].state = NewState::Removed;
         let mode = self.items[at].before.map(|metadata| metadata.mode & 0o777);
         let is_target =

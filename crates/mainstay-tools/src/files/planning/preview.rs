@@ -54,7 +54,7 @@ impl Plan {
     }
 
     /// How much would have to be read to show the item; 0 where the plan holds the content.
-    fn size_on_disk(&self, item: &Item) -> u64 {
+    pub(crate) fn size_on_disk(&self, item: &Item) -> u64 {
         if let NewState::File(Content::Copy(file)) = &item.state {
             return file.metadata().size;
         }

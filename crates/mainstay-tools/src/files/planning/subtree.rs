@@ -114,11 +114,17 @@ pub(crate) fn check_contains_no_root(directory: &Dir) -> Result<()> {
 }
 
 /// Copies a directory into a staging directory near `to`, one file at a time, so that few files are open at once. The
-/// commit then renames the staging directory: the copy appears at once or not at all.
-pub(crate) fn copy(from: &Dir, to: &WriteTarget, cancel: &CancellationToken) -> Result<Staging> {
+/// commit then renames the staging directory: the copy appears at once or not at all. `count` is told the size of each
+/// file before it is copied, and may refuse it.
+pub(crate) fn copy(
+    from: &Dir,
+    to: &WriteTarget,
+    cancel: &CancellationToken,
+    count: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<Staging> {
     let workspace = from.workspace();
     let staging = workspace.staging(to)?;
-    let commit = |step| workspace.commit(vec![step]).map(drop);
+    let commit = |step| workspace.commit_while(vec![step], &|| !cancel.is_cancelled()).map(drop);
     let make_directory = |path: &Path, mode: u32| {
         // The owner may always write: the contents are put into the directory after it is made.
         commit(Step::MakeDirectory { target: staging.path(path).write_target()?, mode: Some(mode & 0o777 | 0o700) })
@@ -132,6 +138,7 @@ pub(crate) fn copy(from: &Dir, to: &WriteTarget, cancel: &CancellationToken) -> 
         match entry.kind {
             EntryKind::File => {
                 let file = at.file(&entry.name)?;
+                count(file.metadata().size)?;
                 let mode = Some(file.metadata().mode & 0o777);
                 let (target, content) = (staging.path(&path).write_target()?, Content::Copy(file));
                 commit(Step::Put { target, content, expect: Expect::Nothing, mode })

@@ -47,7 +47,7 @@ impl SampleWorkspace {
     }
 
     pub(crate) fn tools_reading(&self, read_bytes: u64) -> FileTools {
-        FileTools { workspace: self.workspace.clone(), read_bytes }
+        FileTools { read_bytes, ..FileTools::new(&self.workspace, &FilesSettings::default()) }
     }
 }
 
