@@ -13,7 +13,7 @@ mod store;
 mod url;
 mod writer;
 
-pub use audit::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};
+pub use audit::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, AuditSegment, Phase};
 pub use error::{Result, StoreError};
 pub use operations::*;
 pub use options::StoreOptions;

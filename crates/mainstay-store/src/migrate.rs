@@ -15,11 +15,18 @@ struct Migration {
     postgres: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    number: 1,
-    sqlite: include_str!("../migrations/sqlite/0001_initial.sql"),
-    postgres: include_str!("../migrations/postgres/0001_initial.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        number: 1,
+        sqlite: include_str!("../migrations/sqlite/0001_initial.sql"),
+        postgres: include_str!("../migrations/postgres/0001_initial.sql"),
+    },
+    Migration {
+        number: 2,
+        sqlite: include_str!("../migrations/sqlite/0002_retention.sql"),
+        postgres: include_str!("../migrations/postgres/0002_retention.sql"),
+    },
+];
 
 // Both engines change tables inside a transaction, so an interrupted migration leaves nothing behind. The lock is held
 // until it commits: the second of two programs that start at once waits, and finds nothing left to do. The number of

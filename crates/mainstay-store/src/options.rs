@@ -1,5 +1,6 @@
 //! What can be configured when a store is opened.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Clone)]
@@ -19,6 +20,9 @@ pub struct StoreOptions {
     pub retry_rows_for: Duration,
     /// SQLite only: the size past which the database file does not grow; writes fail instead.
     pub sqlite_max_bytes: Option<u64>,
+    /// The directory that the oldest audit rows are moved to. It is created when it is first needed; without one, audit
+    /// rows stay in the database. Replicas of one database have to share it.
+    pub audit_archive: Option<PathBuf>,
 }
 
 impl Default for StoreOptions {
@@ -31,6 +35,7 @@ impl Default for StoreOptions {
             busy_timeout: Duration::from_secs(5),
             retry_rows_for: Duration::from_mins(1),
             sqlite_max_bytes: None,
+            audit_archive: None,
         }
     }
 }

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::operations::{Agents, AuditLog, Consents, Database, Feed, Idempotency, OAuth, Secrets, Sessions, sweep};
-use crate::sql::{Connector, Readers};
+use crate::operations::{
+    Agents, AuditLog, Consents, Database, Feed, Idempotency, Limits, OAuth, Secrets, Sessions, apply_retention, sizes,
+    sweep,
+};
+use crate::sql::{Connector, Engine, Readers};
 use crate::url::Location;
 use crate::writer::Writer;
-use crate::{Result, StoreError, StoreOptions, migrate};
+use crate::{Result, Retention, RetentionReport, StoreError, StoreOptions, StoreSizes, migrate};
 
 /// A store on either engine. Clones are the same store.
 ///
@@ -33,7 +36,7 @@ impl Store {
         migrate::migrate(&mut connection).await.map_err(while_opening)?;
         let readers = Readers::new(&location, &options);
         let writer = Writer::start(connector, connection, readers.clone(), &options);
-        Ok(Self { database: Arc::new(Database { readers, writer }) })
+        Ok(Self { database: Arc::new(Database { readers, writer, archive: options.audit_archive }) })
     }
 
     pub fn audit(&self) -> AuditLog<'_> {
@@ -68,6 +71,15 @@ impl Store {
         Secrets(&self.database)
     }
 
+    pub fn limits(&self) -> Limits<'_> {
+        Limits(&self.database)
+    }
+
+    /// Whether this store is for several machines, so that what they count together is counted here.
+    pub fn is_shared(&self) -> bool {
+        self.database.readers.engine() == Engine::Postgres
+    }
+
     /// `sqlite` or `postgres`.
     pub fn engine(&self) -> &'static str {
         self.database.readers.engine().pick("sqlite", "postgres")
@@ -79,9 +91,20 @@ impl Store {
         self.database.readers.one::<i64>("SELECT CAST(1 AS BIGINT)", &[]).await.map(drop)
     }
 
-    /// Deletes everything that has expired; resolves with the number of rows. Audit rows never expire.
+    /// Deletes everything that has expired; resolves with the number of rows. What has no end of its own is the matter of
+    /// [`Store::apply_retention`].
     pub async fn sweep(&self, now_ms: i64) -> Result<u64> {
         sweep(&self.database, now_ms).await
+    }
+
+    /// Deletes what is older or more than what is kept, oldest first, and moves such audit rows to the archive.
+    pub async fn apply_retention(&self, retention: &Retention, now_ms: i64) -> Result<RetentionReport> {
+        apply_retention(&self.database, retention, now_ms).await
+    }
+
+    /// How much the store holds, by topic. Reads all of a SQLite file: for an operator, not for a metric.
+    pub async fn sizes(&self) -> Result<StoreSizes> {
+        sizes(&self.database).await
     }
 
     /// Writes that are queued or being written.

@@ -73,10 +73,21 @@ pub(super) struct StoredRow<'p> {
 }
 
 impl<'p> StoredRow<'p> {
-    fn parse(text: &'p str) -> Option<Self> {
+    pub(super) fn parse(text: &'p str) -> Option<Self> {
         let inside = text.strip_prefix('[')?.strip_suffix("\"]")?;
         let (canonical, hash) = inside.split_at_checked(inside.len().checked_sub(HASH_DIGITS)?)?;
         Some(Self { canonical: canonical.strip_suffix(",\"")?, hash })
+    }
+
+    /// As [`StoredRow::parse`] reads it.
+    pub(super) fn to_text(&self) -> String {
+        format!("[{},\"{}\"]", self.canonical, self.hash)
+    }
+
+    /// The position of this row after `last`; `None` if it does not have the hash that it would have there.
+    pub(super) fn follows(&self, last: Tip) -> Option<Tip> {
+        let next = last.follow(self.canonical.as_bytes());
+        (mainstay_core::hex(&next.hash) == self.hash).then_some(next)
     }
 
     /// `None` if the row is damaged.

@@ -6,6 +6,8 @@
 //! plain rows would leave it 0.86 of its calls per second. Pages are JSON, and the view `audit` shows them as plain rows
 //! with named columns, which an operator can query with SQL on either engine.
 //!
+//! The oldest rows can be moved to files (`segment.rs`); the chain runs through them into the pages.
+//!
 //! What a query returns is decoded from the very text that the chain covers. Whoever can write the whole database can
 //! also write a new chain; a copy of the head, kept elsewhere, shows that too.
 
@@ -13,6 +15,7 @@ mod chain;
 mod index;
 mod query;
 mod rows;
+mod segment;
 mod types;
 mod verify;
 
@@ -20,5 +23,7 @@ pub(crate) use chain::{Tip, append, check_head, contains};
 pub(crate) use index::Index;
 pub(crate) use query::query;
 pub(crate) use rows::EncodedRows;
+pub use segment::AuditSegment;
+pub(crate) use segment::{commit, delete_file, mark_removed, segments, write_oldest};
 pub use types::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};
 pub(crate) use verify::verify;

@@ -71,11 +71,22 @@ pub enum AuditFault {
     TailMissing { seq: i64, head: i64 },
     /// There are rows the head does not know of: this is the first.
     BeyondHead { seq: i64, head: i64 },
+    /// Rows were moved to a file of the archive, and the file is not there.
+    SegmentMissing { first: i64, last: i64, file: String },
+    /// The chain is whole, but it does not have the row that was noted elsewhere: it was rewritten.
+    Rewritten { seq: i64 },
+    /// The row that was noted elsewhere is older than what retention keeps, so it cannot be compared.
+    NotKept { seq: i64 },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AuditReport {
+    /// Rows that were checked, in the archive and in the database.
     pub rows: i64,
+    /// How many of them are in the archive.
+    pub archived: i64,
+    /// Older rows, which retention has removed.
+    pub removed: i64,
     pub head: AuditHead,
     pub fault: Option<AuditFault>,
 }

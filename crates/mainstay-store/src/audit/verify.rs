@@ -1,12 +1,15 @@
-//! Checking the whole chain, in one snapshot of the database and in constant memory.
+//! Checking the whole chain, in one snapshot of the database and in constant memory: first the files of the archive,
+//! then the pages.
 //!
 //! The check is strict about the text: a page has to be byte for byte what the writer would have written. So a change
 //! that leaves the JSON with the same meaning, such as white space, is found as well.
 
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::chain::{self, StoredRow, Tip, check_head};
 use super::index::{Mark, block_of, block_start, marks};
+use super::segment::{check_file, segment_after};
 use crate::sql::{Conn, Readers, params};
 use crate::{AuditFault, AuditHead, AuditReport, Result};
 
@@ -15,14 +18,34 @@ const PAGES: &str = "SELECT first_seq, entries FROM audit_page WHERE first_seq >
 const MARKS: &str =
     "SELECT first_seq, marks FROM audit_index WHERE first_seq >= $1 AND first_seq < $2 ORDER BY first_seq";
 
-pub(crate) async fn verify(readers: &Readers) -> Result<AuditReport> {
+/// `archive` is the directory of the segments. `noted` is a head that was written down elsewhere: the chain has to
+/// contain it.
+pub(crate) async fn verify(
+    readers: &Readers,
+    archive: Option<&Path>,
+    noted: Option<&AuditHead>,
+) -> Result<AuditReport> {
     let mut connection = readers.snapshot().await?;
     let mut db = connection.conn();
     let head = check_head(db.one("SELECT seq, hash FROM audit_head WHERE id = 1", &[]).await?)?;
-    let mut check = Check { last: Tip::START, head, block: None, marked: HashMap::new() };
-    let fault = check.run(&mut db).await?;
+    let mut check = Check {
+        last: Tip::START,
+        head,
+        block: None,
+        marked: HashMap::new(),
+        removed: 0,
+        archived: 0,
+        noted: noted.cloned(),
+        found: None,
+    };
+    let fault = match check.segments(&mut db, archive).await? {
+        Some(fault) => Some(fault),
+        None => check.run(&mut db).await?,
+    };
+    let fault = fault.or_else(|| check.compare_noted());
     let head = AuditHead { seq: head.seq, hash: mainstay_core::hex(&head.hash) };
-    Ok(AuditReport { rows: check.last.seq, head, fault })
+    let Check { last, removed, archived, .. } = check;
+    Ok(AuditReport { rows: last.seq - removed, archived, removed, head, fault })
 }
 
 /// A check in progress.
@@ -33,9 +56,53 @@ struct Check {
     /// The block whose marks are loaded, and for each mark the first page that left it.
     block: Option<i64>,
     marked: HashMap<Mark, i64>,
+    /// How many rows retention has removed, and how many of the others are in the archive.
+    removed: i64,
+    archived: i64,
+    noted: Option<AuditHead>,
+    /// The hash that the row of the noted head has.
+    found: Option<String>,
 }
 
 impl Check {
+    /// Checks the files of the archive, oldest first. Where retention has removed files, the chain begins after them.
+    async fn segments(&mut self, db: &mut Conn<'_>, archive: Option<&Path>) -> Result<Option<AuditFault>> {
+        while let Some(segment) = segment_after(db, self.last.seq).await? {
+            if segment.removed {
+                self.last = check_head(Some((segment.last, segment.hash)))?;
+                self.removed = self.last.seq;
+                self.note(self.last);
+                continue;
+            }
+            if segment.first != self.last.seq + 1 {
+                return Ok(Some(AuditFault::Missing { seq: self.last.seq + 1 }));
+            }
+            let noted = self.noted.as_ref().map(|noted| noted.seq);
+            let checked = check_file(archive.map(Path::to_owned), segment, self.last, noted).await?;
+            self.archived += checked.last.seq - self.last.seq;
+            self.last = checked.last;
+            self.found = checked.wanted.or(self.found.take());
+            if checked.fault.is_some() {
+                return Ok(checked.fault);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Keeps the hash of the row that was noted elsewhere.
+    fn note(&mut self, row: Tip) {
+        if self.noted.as_ref().is_some_and(|noted| noted.seq == row.seq) {
+            self.found = Some(mainstay_core::hex(&row.hash));
+        }
+    }
+
+    /// Of a chain that is consistent in itself: whether it is the one that was noted.
+    fn compare_noted(&self) -> Option<AuditFault> {
+        let noted = self.noted.as_ref().filter(|noted| self.found.as_ref() != Some(&noted.hash))?;
+        let kept = noted.seq >= self.removed;
+        Some(if kept { AuditFault::Rewritten { seq: noted.seq } } else { AuditFault::NotKept { seq: noted.seq } })
+    }
+
     async fn run(&mut self, db: &mut Conn<'_>) -> Result<Option<AuditFault>> {
         let mut after = i64::MIN;
         loop {
@@ -87,13 +154,11 @@ impl Check {
         if seq > self.head.seq {
             return Some(AuditFault::BeyondHead { seq, head: self.head.seq });
         }
-        match row.map(|row| (self.last.follow(row.canonical.as_bytes()), row)) {
-            Some((next, row)) if mainstay_core::hex(&next.hash) == row.hash && self.is_indexed(page, row) => {
-                self.last = next;
-                None
-            }
-            Some(_) | None => Some(AuditFault::Changed { seq }),
-        }
+        let next = row.filter(|row| self.is_indexed(page, row)).and_then(|row| row.follows(self.last));
+        let Some(next) = next else { return Some(AuditFault::Changed { seq }) };
+        self.last = next;
+        self.note(next);
+        None
     }
 
     /// A row without its marks would be hidden from a query for its session or principal.

@@ -2,7 +2,7 @@
 
 use super::Database;
 use crate::Result;
-use crate::audit::{self, AuditEntry, AuditQuery, AuditReport, AuditRow};
+use crate::audit::{self, AuditEntry, AuditHead, AuditQuery, AuditReport, AuditRow};
 
 /// The audit log.
 #[derive(Clone, Copy)]
@@ -30,8 +30,14 @@ impl AuditLog<'_> {
         audit::query(&self.0.readers, &query).await
     }
 
-    /// Checks the whole chain, in one snapshot of the database.
+    /// Checks the whole chain, archived rows included, in one snapshot of the database.
     pub async fn verify(self) -> Result<AuditReport> {
-        audit::verify(&self.0.readers).await
+        audit::verify(&self.0.readers, self.0.archive.as_deref(), None).await
+    }
+
+    /// Like [`AuditLog::verify`], and whether the chain contains this row, which was noted elsewhere. A chain that was
+    /// rewritten as a whole is consistent in itself; only this shows it.
+    pub async fn verify_against(self, noted: &AuditHead) -> Result<AuditReport> {
+        audit::verify(&self.0.readers, self.0.archive.as_deref(), Some(noted)).await
     }
 }

@@ -90,13 +90,18 @@ impl Feed<'_> {
 pub(super) async fn sweep(writer: &Writer, now_ms: i64) -> Result<u64> {
     transaction!(writer, now_ms.saturating_sub(FEED_RETENTION_MS), |db, until_ms| {
         let last = db.one(LAST_EXPIRED, &params![until_ms]).await?.unwrap_or(0);
-        if last == 0 {
-            return Ok(0);
-        }
-        let head = load_head(db).await?;
-        write_head(db, FeedHead { floor: head.floor.max(last), ..head }).await?;
-        db.execute(DELETE, &params![last]).await
+        delete_until(db, last).await
     })
+}
+
+/// Deletes events up to this number, and raises the floor over them.
+pub(super) async fn delete_until(db: &mut Conn<'_>, last: i64) -> Result<u64> {
+    if last == 0 {
+        return Ok(0);
+    }
+    let head = load_head(db).await?;
+    write_head(db, FeedHead { floor: head.floor.max(last), ..head }).await?;
+    db.execute(DELETE, &params![last]).await
 }
 
 async fn load_head(db: &mut Conn<'_>) -> Result<FeedHead> {

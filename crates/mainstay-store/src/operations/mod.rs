@@ -6,24 +6,36 @@
 //! `expires_ms`, not after it.
 
 mod agents;
+mod archive;
 mod audit;
 mod consents;
 mod feed;
 mod idempotency;
+mod limits;
 mod oauth;
+mod retention;
 mod secrets;
 mod sessions;
 mod signing_keys;
+mod sizes;
 
 pub use agents::*;
 pub use audit::AuditLog;
 pub use consents::*;
 pub use feed::{FEED_RETENTION_MS, Feed, FeedHead, FeedPage};
 pub use idempotency::{HeldKey, Idempotency, KeyClaim};
+pub use limits::{Lease, LeaseRequest, Limits};
 pub use oauth::{Client, OAuth, RefreshToken, Rotation};
+pub use retention::{Keep, Retention, RetentionReport};
 pub use secrets::Secrets;
 pub use sessions::{Session, Sessions};
 pub use signing_keys::SigningKey;
+pub use sizes::StoreSizes;
+
+pub(crate) use retention::apply as apply_retention;
+pub(crate) use sizes::sizes;
+
+use std::path::PathBuf;
 
 use crate::Result;
 use crate::sql::{Readers, params};
@@ -34,11 +46,13 @@ use crate::writer::Writer;
 pub(crate) struct Database {
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
+    /// The directory of the audit's archive, if there is one.
+    pub(crate) archive: Option<PathBuf>,
 }
 
-/// What deletes everything that has expired. An idempotency key, a nonce or a revoked token counts only until it expires, so none of these deletes can change
-/// what an operation answers.
-const EXPIRED: [&str; 7] = [
+/// What deletes everything that has expired. An idempotency key, a nonce or a revoked token counts only until it expires,
+/// so none of these deletes can change what an operation answers.
+const EXPIRED: [&str; 8] = [
     "DELETE FROM session WHERE expires_ms <= $1",
     "DELETE FROM idempotency WHERE expires_ms <= $1",
     "DELETE FROM consent WHERE expires_ms <= $1",
@@ -46,6 +60,7 @@ const EXPIRED: [&str; 7] = [
     "DELETE FROM oauth_refresh WHERE expires_ms <= $1",
     "DELETE FROM oauth_revoked WHERE expires_ms <= $1",
     "DELETE FROM signing_key WHERE expires_ms <= $1",
+    "DELETE FROM limit_lease WHERE expires_ms <= $1",
 ];
 
 /// Resolves with the number of rows deleted. Each table is a write of its own, so that a large one does not hold up

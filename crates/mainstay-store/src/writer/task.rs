@@ -231,7 +231,7 @@ mod tests {
         task.uncertain = Some((tip, 5));
         task.write(batch(2)).await;
         assert!(task.backlog.is_empty() && task.uncertain.is_none());
-        audit::verify(&readers).await.unwrap().head.seq
+        audit::verify(&readers, None, None).await.unwrap().head.seq
     }
 
     #[tokio::test]

@@ -1,3 +1,6 @@
+mod archive;
+mod tampering;
+
 use std::sync::Arc;
 use std::time::Duration;
 
