@@ -13,6 +13,7 @@ mod metrics;
 mod pipeline;
 mod plan_approval;
 mod policy;
+mod retention;
 mod session;
 mod settings;
 mod target;
@@ -30,11 +31,13 @@ pub use audit_log::{AuditRow, Phase};
 pub use events::Events;
 pub use feed::{FeedEvent, FeedUpdate, Listener};
 pub use gate::Lane;
+pub use retention::RetentionSettings;
 pub use settings::{EngineSettings, RateSettings};
 
 use gate::Gate;
 use metrics::Metrics;
 use policy::rate::RateLimits;
+use policy::shared_limits::SharedLimits;
 
 /// A handle to the one engine; cloning it is cheap.
 #[derive(Clone)]
@@ -49,6 +52,8 @@ struct Parts {
     started: Instant,
     gate: Gate,
     rate: RateLimits,
+    /// Instead of the counters of `rate`, where several replicas have one store.
+    shared_limits: Option<SharedLimits>,
     consent: ConsentPolicy,
     metrics: Metrics,
     events: Events,
@@ -64,6 +69,7 @@ impl Engine {
         Ok(Self(Arc::new(Parts {
             gate: Gate::new(&settings),
             rate: RateLimits::new(&settings.rate),
+            shared_limits: store.is_shared().then(|| SharedLimits::new(store.clone(), clock.clone())),
             consent: ConsentPolicy::new(settings.consent.clone(), store.clone(), clock.clone()),
             settings,
             registry,
@@ -120,8 +126,8 @@ impl Engine {
     }
 
     /// Counts a list request of the standard protocol against the rate limits, under its method.
-    pub fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
-        self.admit(caller, method, DialectPolicy::default(), [])
+    pub async fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
+        self.admit(caller, method, DialectPolicy::default(), []).await
     }
 
     /// The share of concurrent calls of a new connection.
@@ -147,11 +153,14 @@ impl Engine {
         Ok(self.0.store.ping().await?)
     }
 
-    /// Removes expired sessions, keys, consents and rate counters. The binary calls it periodically.
+    /// Removes what has expired, and what is more than the settings keep. The binary calls it periodically.
     pub async fn sweep(&self) -> Result<()> {
         self.0.rate.sweep();
+        if let Some(shared) = &self.0.shared_limits {
+            shared.sweep();
+        }
         self.0.store.sweep(self.clock().now_ms()).await?;
-        Ok(())
+        self.apply_retention().await
     }
 
     /// Rejects new calls and waits for the running ones, at most `drain_seconds`. Returns whether all finished.

@@ -7,6 +7,8 @@ use mainstay_core::{Error, Quota, Registry, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::retention::RetentionSettings;
+
 /// Limits, deadlines and consent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -26,6 +28,7 @@ pub struct EngineSettings {
     /// Hours an idempotency key is remembered.
     pub idempotency_hours: u32,
     pub rate: RateSettings,
+    pub retention: RetentionSettings,
     pub consent: ConsentSettings,
 }
 
@@ -40,6 +43,7 @@ impl Default for EngineSettings {
             drain_seconds: 30,
             idempotency_hours: 24,
             rate: RateSettings::default(),
+            retention: RetentionSettings::default(),
             consent: ConsentSettings::default(),
         }
     }

@@ -164,6 +164,12 @@ impl Config {
         }
     }
 
+    /// The directory that old audit rows are moved to; `None` if there is neither a setting nor a data directory.
+    pub(crate) fn audit_archive(&self) -> Option<PathBuf> {
+        let configured = self.engine.retention.audit_archive.clone();
+        configured.or_else(|| self.data_dir().ok().map(|data| data.join("audit-archive")))
+    }
+
     /// The URL of the store, with its password if it has one. For messages use `Config::redacted`.
     pub fn store_url(&self) -> anyhow::Result<String> {
         match &self.store {

@@ -1,4 +1,5 @@
-//! The files that say what is allowed: the data directory, the store, the configuration and the issuer's keys.
+//! The files that say what is allowed, and what was done: the data directory, the store, the archive of the audit, the
+//! configuration and the issuer's keys.
 //!
 //! Whoever can change one of them, or put another in its place, can approve calls, create tokens or switch the sandbox
 //! off. Hiding them is not enough: a command that may rename a directory above one of them decides what the server finds
@@ -68,6 +69,15 @@ fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
             inside: None,
             sensitivity: Sensitivity::Secret,
             remedy: "remove --store (store) to keep it in the data directory, or choose a file elsewhere",
+        });
+    }
+    if let Some(path) = &config.engine.retention.audit_archive {
+        files.push(OwnFile {
+            name: "the audit's archive",
+            path: path.clone(),
+            inside: Some("audit.jsonl"),
+            sensitivity: Sensitivity::Secret,
+            remedy: "remove engine.retention.audit_archive to keep it in the data directory, or choose a directory elsewhere",
         });
     }
     if let Some(path) = config.source_file() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use mainstay_core::{CancellationToken, Registry, SystemClock};
@@ -24,7 +24,8 @@ pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
         make_private_dir(&config.data_dir()?)?;
     }
     let shown = config.redacted().store_url()?;
-    let opened = Store::open(&config.store_url()?, StoreOptions::default()).await;
+    let options = StoreOptions { audit_archive: config.audit_archive(), ..StoreOptions::default() };
+    let opened = Store::open(&config.store_url()?, options).await;
     opened.with_context(|| format!("cannot open the store {shown}; check --store and --data-dir"))
 }
 
@@ -34,7 +35,7 @@ fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory).with_context(|| format!("cannot create the data directory {}", directory.display()))
+    builder.create(directory).with_context(|| format!("cannot create the directory {}", directory.display()))
 }
 
 /// Opens the workspace and its roots. Callers and commands can reach none of the server's own files.
@@ -144,19 +145,21 @@ pub(crate) fn stop_signal() -> anyhow::Result<CancellationToken> {
     Ok(stop)
 }
 
-/// Starts the background tasks of a server: the event feed, and the removal of expired rows every ten minutes.
+/// Starts the background tasks of a server: the event feed, and every ten minutes the removal of what has expired or is
+/// not kept any longer.
 pub(crate) fn spawn_background_tasks(engine: &Engine) {
     let engine = engine.clone();
     let feed = engine.clone();
     tokio::spawn(async move { feed.run_feed().await });
     tokio::spawn(async move {
-        let mut every = tokio::time::interval(std::time::Duration::from_mins(10));
-        // The first tick comes at once; starting should not compete with it for the store.
-        every.tick().await;
+        // Not at once, which would compete with starting, but soon: a server that is started for each session of an agent
+        // may never run for ten minutes.
+        let first = tokio::time::Instant::now() + Duration::from_secs(30);
+        let mut every = tokio::time::interval_at(first, Duration::from_mins(10));
         loop {
             every.tick().await;
             if let Err(error) = engine.sweep().await {
-                tracing::warn!(detail = error.detail, "cannot remove expired rows");
+                tracing::warn!(detail = error.detail, "cannot remove or archive what is not kept any longer");
             }
         }
     });

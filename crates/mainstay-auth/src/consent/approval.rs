@@ -129,7 +129,9 @@ impl ConsentPolicy {
         consent: &Consent,
         request: &ConsentRequest<'_>,
     ) -> Result<Prompted> {
-        let Ok(_permit) = self.waits.acquire(&context.caller.principal) else { return Ok(Prompted::NotAsked) };
+        let longest = request.timeout.min(self.lifetime());
+        let slot = self.take_wait_slot(&context.caller.principal, longest).await?;
+        let Some(slot) = slot else { return Ok(Prompted::NotAsked) };
         let prompted = async {
             let prompted = self.prompt(context, consent).await?;
             if matches!(prompted, Prompted::Page) {
@@ -137,16 +139,18 @@ impl ConsentPolicy {
             }
             Ok::<_, Error>(prompted)
         };
-        tokio::select! {
+        let outcome = tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled.")),
             () = request.shutdown.cancelled() => Err(Error::unavailable("The server stopped before this call was finished.")),
-            prompted = tokio::time::timeout(request.timeout.min(self.lifetime()), prompted) => match prompted {
+            prompted = tokio::time::timeout(longest, prompted) => match prompted {
                 Ok(Err(error)) if error.kind == Kind::TimedOut => Ok(Prompted::NotAsked),
                 Ok(prompted) => prompted,
                 Err(_) => Ok(Prompted::NotAsked),
             },
-        }
+        };
+        self.free_wait_slot(slot).await;
+        outcome
     }
 
     /// Sends the person to the page if the client can open it; otherwise asks by a form, if this caller's own answer

@@ -7,6 +7,7 @@
 mod approval;
 mod policy;
 mod stored;
+mod wait_slots;
 
 pub use approval::{CONSENT_KEY, ConsentRequest};
 pub use mainstay_store::ConsentState;

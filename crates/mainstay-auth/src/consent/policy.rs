@@ -15,7 +15,7 @@ use crate::ConsentSettings;
 pub const CONSENT_PATH: &str = "/api/mcp/consent/";
 
 /// Calls of one principal that may wait for a person at once. Each holds a slot of the gate that other calls need.
-const MAX_WAITING: usize = 16;
+pub(super) const MAX_WAITING: usize = 16;
 
 pub struct ConsentPolicy {
     pub(super) settings: ConsentSettings,

@@ -90,6 +90,10 @@ impl Claim {
     }
 }
 
+/// The answer for a key whose result is not kept any more.
+const DROPPED: &str = "The call with this idempotency key was made and has ended, and it is not run a second time; its \
+     result is no longer kept (engine.retention.results_mb). Look at the state, or use a new key for a new call.";
+
 /// The form in which a result is kept under its key. A kept error keeps its reason, so that a replay is the same to a
 /// program; its private detail is not kept.
 #[derive(Serialize, Deserialize)]
@@ -110,6 +114,10 @@ fn write(result: Result<&Reply, &Error>) -> Result<String> {
 }
 
 fn read(stored: &str) -> Result<Result<Reply>> {
+    // Retention has dropped the result, but not the key.
+    if stored.is_empty() {
+        return Ok(Err(Error::new(Kind::Conflict, DROPPED)));
+    }
     Ok(match serde_json::from_str(stored).map_err(Error::internal)? {
         Stored::Reply(reply) => Ok(reply),
         Stored::Error { kind, public, reason } => {
@@ -134,5 +142,12 @@ mod tests {
         let back = read(&write(Err(&error)).unwrap()).unwrap().unwrap_err();
         assert_eq!((back.kind, back.public.as_ref()), (Kind::NotFound, "no such file"));
         assert_eq!(*back.reason.unwrap(), Reason::path("x"));
+    }
+
+    #[test]
+    fn a_result_that_was_dropped_is_answered_with_what_to_do() {
+        let dropped = read("").unwrap().unwrap_err();
+        assert_eq!(dropped.kind, Kind::Conflict);
+        assert!(dropped.public.contains("not run a second time") && dropped.public.contains("results_mb"));
     }
 }

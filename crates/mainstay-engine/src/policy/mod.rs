@@ -3,6 +3,7 @@
 pub(crate) mod idempotency;
 pub(crate) mod rate;
 pub(crate) mod record;
+pub(crate) mod shared_limits;
 mod window;
 
 use mainstay_core::{Caller, DialectPolicy, Error, Reason, Result, Scope};
@@ -12,14 +13,17 @@ use crate::Engine;
 impl Engine {
     /// Rate limits, then scopes: the first policies of every request. A request that is rejected later for another
     /// reason still counts against the limits, because it costs work, too.
-    pub(crate) fn admit(
+    pub(crate) async fn admit(
         &self,
         caller: &Caller,
         target: &str,
         policy: DialectPolicy,
         needed: impl IntoIterator<Item = Option<Scope>>,
     ) -> Result<()> {
-        self.0.rate.admit(caller, target, policy)?;
+        match &self.0.shared_limits {
+            None => self.0.rate.admit(caller, target, policy)?,
+            Some(shared) => shared.admit(self.0.rate.counters(caller, target, policy)).await?,
+        }
         authorize(caller, needed)
     }
 }

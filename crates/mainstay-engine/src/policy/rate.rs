@@ -48,8 +48,8 @@ struct DialectLimit {
     calls: Window<QuotaKey>,
 }
 
-/// All limits of the server. The counters are in memory and belong to this process: with N replicas a client has N times
-/// its quota.
+/// All limits of the server, with counters in memory, for a server that is alone on its store. Replicas use the limits of
+/// this and the counters of `shared_limits.rs`.
 pub(crate) struct RateLimits {
     per_client: Option<Limit>,
     /// By the listed name of the tool.
@@ -84,6 +84,16 @@ impl RateLimits {
         }
         let limits = self.per_client.iter().chain(self.per_tool.get(tool));
         limits.into_iter().try_for_each(|limit| limit.admit(&caller.principal, &self.clock))
+    }
+
+    /// What a request is counted under, for replicas that count together: each client of each limit has a name.
+    pub(crate) fn counters(&self, caller: &Caller, tool: &str, policy: DialectPolicy) -> Vec<(String, Quota)> {
+        let client = &caller.principal;
+        let of_dialect = |quota| (format!("dialect {} {:?}", policy.name, QuotaKey::of(caller)), quota);
+        let dialect = self.quota(policy).map(of_dialect);
+        let per_client = self.per_client.as_ref().map(|limit| (format!("client {client}"), limit.quota));
+        let per_tool = self.per_tool.get(tool).map(|limit| (format!("tool {tool} {client}"), limit.quota));
+        [dialect, per_client, per_tool].into_iter().flatten().collect()
     }
 
     fn dialect_limit(&self, name: &'static str, quota: Quota) -> Arc<DialectLimit> {
@@ -127,7 +137,7 @@ impl Limit {
 }
 
 /// The error with the numbers that a client needs to retry. The wait is rounded up: a retry after it succeeds.
-fn refusal(quota: Quota, wait: Duration) -> Error {
+pub(super) fn refusal(quota: Quota, wait: Duration) -> Error {
     let retry_after = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     let Quota { calls, seconds } = quota;
     let line = format!("The limit of {calls} calls in {seconds} seconds is used up. Try again in {retry_after} s.");

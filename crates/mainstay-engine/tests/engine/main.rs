@@ -7,4 +7,6 @@ mod feed;
 mod planned_changes;
 mod policies;
 mod stopped_calls;
+mod replicas;
+mod retention;
 mod testing;

@@ -123,10 +123,10 @@ impl Handler {
     }
 
     /// The connection, if its caller has the scope to read and is within the rate limit of lists.
-    fn lister(&self, context: &Context, method: &str) -> Result<Connection> {
+    async fn lister(&self, context: &Context, method: &str) -> Result<Connection> {
         let connection = self.connection(context)?;
         // Counted before the scope is checked, as in the pipeline: a rejected request costs work, too.
-        self.shared.engine.admit_listing(&connection.caller, method).map_err(encode::protocol_error)?;
+        self.shared.engine.admit_listing(&connection.caller, method).await.map_err(encode::protocol_error)?;
         self.reader(context)
     }
 
@@ -181,7 +181,7 @@ impl ServerHandler for Handler {
     /// The handshake of the older protocol. It counts against the rate limit like a list: each one opens a session.
     async fn initialize(&self, request: InitializeRequestParams, context: Context) -> Result<InitializeResult> {
         let caller = self.connection(&context)?.caller;
-        self.shared.engine.admit_listing(&caller, "initialize").map_err(encode::protocol_error)?;
+        self.shared.engine.admit_listing(&caller, "initialize").await.map_err(encode::protocol_error)?;
         let length = serde_json::to_vec(&request).map_or(usize::MAX, |params| params.len());
         if length > MAX_INITIALIZE {
             let message = format!("The params of initialize have {length} bytes; the limit is {MAX_INITIALIZE}.");
@@ -213,7 +213,7 @@ impl ServerHandler for Handler {
 
     /// The tools that the caller's scopes allow; others it could not call anyway.
     async fn list_tools(&self, request: Paging, context: Context) -> Result<ListToolsResult> {
-        let connection = self.lister(&context, "tools/list")?;
+        let connection = self.lister(&context, "tools/list").await?;
         let registry = self.shared.engine.registry();
         let page = registry
             .tools_for(&connection.caller, Self::cursor(request).as_deref(), PAGE)
@@ -234,7 +234,7 @@ impl ServerHandler for Handler {
 
     /// Asks the resource providers in turn, which may read files; the cursor says where to go on.
     async fn list_resources(&self, request: Paging, context: Context) -> Result<ListResourcesResult> {
-        self.lister(&context, "resources/list")?;
+        self.lister(&context, "resources/list").await?;
         let registry = self.shared.engine.registry();
         let page = registry.resources(Self::cursor(request).as_deref(), PAGE).await.map_err(encode::protocol_error)?;
         let resources = page.items.into_iter().map(encode::resource).collect();
@@ -243,7 +243,7 @@ impl ServerHandler for Handler {
 
     /// Templates are in memory, so no provider is waited for.
     async fn list_resource_templates(&self, request: Paging, context: Context) -> Result<ListResourceTemplatesResult> {
-        self.lister(&context, "resources/templates/list")?;
+        self.lister(&context, "resources/templates/list").await?;
         let registry = self.shared.engine.registry();
         let page = registry.templates(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let templates = page.items.into_iter().map(encode::template).collect();
@@ -274,7 +274,7 @@ impl ServerHandler for Handler {
 
     /// All prompts, for everybody with the scope to read: prompts have no scopes of their own.
     async fn list_prompts(&self, request: Paging, context: Context) -> Result<ListPromptsResult> {
-        self.lister(&context, "prompts/list")?;
+        self.lister(&context, "prompts/list").await?;
         let registry = self.shared.engine.registry();
         let page = registry.prompts(Self::cursor(request).as_deref(), PAGE).map_err(encode::protocol_error)?;
         let prompts = page.items.into_iter().map(encode::prompt).collect();
@@ -306,7 +306,7 @@ impl ServerHandler for Handler {
 
     /// Suggests values for an argument of a prompt or of a resource template.
     async fn complete(&self, request: CompleteRequestParams, context: Context) -> Result<CompleteResult> {
-        self.lister(&context, "completion/complete")?;
+        self.lister(&context, "completion/complete").await?;
         let registry = self.shared.engine.registry();
         let (argument, typed) = (&request.argument.name, &request.argument.value);
         let mut values = match &request.r#ref {
@@ -349,7 +349,7 @@ impl ServerHandler for Handler {
 
     /// The resource does not have to exist yet, but a provider has to be responsible for its URI.
     async fn subscribe(&self, request: SubscribeRequestParams, context: Context) -> Result<()> {
-        self.lister(&context, "resources/subscribe")?;
+        self.lister(&context, "resources/subscribe").await?;
         if request.uri.len() > MAX_SUBSCRIBED_URI {
             let message = format!("The URI has {} bytes; the limit is {MAX_SUBSCRIBED_URI}.", request.uri.len());
             return Err(invalid(message));

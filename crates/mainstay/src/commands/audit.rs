@@ -15,13 +15,11 @@ pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitC
     let store = open_store(config).await?;
     match command {
         Audit::Verify { head, json } => {
-            let expected = head.as_deref().map(parse_head).transpose()?;
-            let verdict = store.audit().verify().await?;
-            let found = match &expected {
-                Some(head) if verdict.fault.is_none() => contains(&store, head).await?,
-                Some(_) | None => true,
+            let verdict = match head.as_deref().map(parse_head).transpose()? {
+                Some(noted) => store.audit().verify_against(&noted).await?,
+                None => store.audit().verify().await?,
             };
-            report(&verdict, expected.as_ref().filter(|_| !found), json)
+            report(&verdict, json)
         }
         Audit::Show { limit, session } => {
             let query = AuditQuery { session, limit, ..AuditQuery::default() };
@@ -43,32 +41,39 @@ fn parse_head(text: &str) -> anyhow::Result<AuditHead> {
     Ok(AuditHead { seq, hash: hash.to_ascii_lowercase() })
 }
 
-/// Whether the chain contains this row. A chain that was rewritten as a whole is consistent in itself; only a head that was
-/// saved elsewhere shows it.
-async fn contains(store: &mainstay_store::Store, head: &AuditHead) -> anyhow::Result<bool> {
-    // Without a next number the newest row is read, which is the right one as well.
-    let query = AuditQuery { before: head.seq.checked_add(1), limit: 1, ..AuditQuery::default() };
-    let rows = store.audit().query(query).await?;
-    Ok(rows.first().is_some_and(|row| row.seq == head.seq && row.hash == head.hash))
-}
-
-/// Prints the result and fails if the chain is broken or was rewritten.
-fn report(verdict: &AuditReport, rewritten: Option<&AuditHead>, json: bool) -> anyhow::Result<ExitCode> {
+/// Prints the result and fails if the chain is broken, or is not the one that was noted.
+fn report(verdict: &AuditReport, json: bool) -> anyhow::Result<ExitCode> {
     if json {
         let mut value = serde_json::to_value(verdict)?;
-        value["noted_head_found"] = rewritten.is_none().into();
+        let other = matches!(verdict.fault, Some(AuditFault::Rewritten { .. } | AuditFault::NotKept { .. }));
+        value["noted_head_found"] = (!other).into();
         print_json(&value)?;
-    } else if let Some(fault) = &verdict.fault {
-        print_line(match fault {
-            AuditFault::Changed { seq } => format!("BROKEN: row {seq} was changed or moved"),
-            AuditFault::Missing { seq } => format!("BROKEN: row {seq} is missing"),
-            AuditFault::TailMissing { seq, head } => format!("BROKEN: rows {seq} to {head} at the end are missing"),
-            AuditFault::BeyondHead { seq, head } => format!("BROKEN: row {seq} is after the head, which is row {head}"),
-        });
-    } else if let Some(head) = rewritten {
-        print_line(format_args!("BROKEN: row {} does not match --head: the chain was rewritten", head.seq));
     } else {
-        print_line(format_args!("intact: {} rows; head {}:{}", verdict.rows, verdict.head.seq, verdict.head.hash));
+        print_line(verdict.fault.as_ref().map_or_else(|| intact(verdict), broken));
     }
-    Ok(exit_code(verdict.fault.is_none() && rewritten.is_none()))
+    Ok(exit_code(verdict.fault.is_none()))
+}
+
+fn broken(fault: &AuditFault) -> String {
+    match fault {
+        AuditFault::Changed { seq } => format!("BROKEN: row {seq} was changed or moved"),
+        AuditFault::Missing { seq } => format!("BROKEN: row {seq} is missing"),
+        AuditFault::TailMissing { seq, head } => format!("BROKEN: rows {seq} to {head} at the end are missing"),
+        AuditFault::BeyondHead { seq, head } => format!("BROKEN: row {seq} is after the head, which is row {head}"),
+        AuditFault::SegmentMissing { first, last, file } => format!(
+            "BROKEN: rows {first} to {last} are archived in {file}, which is not in the archive; put it back, or set engine.retention.audit_archive to the directory that has it"
+        ),
+        AuditFault::Rewritten { seq } => format!("BROKEN: row {seq} does not match --head: the chain was rewritten"),
+        AuditFault::NotKept { seq } => format!(
+            "NOT CHECKED: row {seq} of --head is older than what engine.retention keeps; the rows after it are intact. Note a newer head"
+        ),
+    }
+}
+
+/// Rows in the database, in the archive, and no longer kept.
+pub(super) fn intact(verdict: &AuditReport) -> String {
+    let AuditReport { rows, archived, removed, head, .. } = verdict;
+    let archived = if *archived > 0 { format!(", {archived} of them archived") } else { String::new() };
+    let removed = if *removed > 0 { format!("; {removed} older ones are no longer kept") } else { String::new() };
+    format!("intact: {rows} rows{archived}{removed}; head {}:{}", head.seq, head.hash)
 }

@@ -6,8 +6,10 @@ use std::time::Instant;
 
 use mainstay_auth::AuthSettings;
 use mainstay_core::CacheFailure;
+use mainstay_store::StoreSizes;
 use mainstay_tools::context::count_caches_at;
 
+use super::audit::intact;
 use super::terminal::{exit_code, print_line};
 use crate::wiring::{open_engine, open_store, open_workspace};
 use crate::{Config, Extensions};
@@ -25,12 +27,13 @@ use Finding::{Bad, Good, Note};
 
 /// Runs all checks, prints their results and fails if one of them found something that does not work.
 pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<ExitCode> {
-    let [store, audit] = store_and_audit(config).await;
+    let [store, sizes, audit] = store_findings(config).await;
     let mut findings = vec![
         ("program", program()),
         ("configuration", configuration(config)),
         ("workspace", workspace(config)),
         ("store", store),
+        ("sizes", sizes),
         ("audit", audit),
         ("tools", tools(config, more).await),
         ("caches", caches(config)),
@@ -93,15 +96,17 @@ fn workspace(config: &Config) -> Finding {
     }
 }
 
-/// Whether the store opens and answers, how long that takes, and whether the hash chain of the audit is whole.
-async fn store_and_audit(config: &Config) -> [Finding; 2] {
+/// Whether the store opens and answers, how long that takes, how large it is, and whether the hash chain of the audit is
+/// whole.
+async fn store_findings(config: &Config) -> [Finding; 3] {
     let started = Instant::now();
     let store = match open_store(config).await {
         Ok(store) => store,
         Err(error) => {
             let remedy =
                 "Check --store and --data-dir: the directory must be writable, or the database server reachable.";
-            return [bad(format_args!("{error:#}"), remedy), Note("not checked: the store does not open".into())];
+            let unknown = || Note("not checked: the store does not open".into());
+            return [bad(format_args!("{error:#}"), remedy), unknown(), unknown()];
         }
     };
     let engine = store.engine();
@@ -109,15 +114,41 @@ async fn store_and_audit(config: &Config) -> [Finding; 2] {
         Ok(()) => Good(format!("{engine} opens and answers ({} ms)", started.elapsed().as_millis())),
         Err(error) => bad(error, "The store opens but does not answer; check its disk or its server."),
     };
+    let sizes = match store.sizes().await {
+        Ok(sizes) => Good(size_line(&sizes)),
+        Err(error) => bad(error, "The sizes cannot be read; check the store."),
+    };
     let audit = match store.audit().verify().await {
-        Ok(verdict) if verdict.fault.is_none() => Good(format!("intact: {} rows", verdict.rows)),
-        Ok(_) => {
-            bad("the hash chain is broken", "Copy the store first, then run `mainstay audit verify` to see where.")
-        }
+        Ok(verdict) if verdict.fault.is_none() => Good(intact(&verdict)),
+        Ok(_) => bad(
+            "the hash chain is broken",
+            "Copy the store and the archive first, then run `mainstay audit verify` to see where.",
+        ),
         Err(error) => bad(error, "The audit cannot be read; check the store."),
     };
     let _ = store.close().await;
-    [answers, audit]
+    [answers, sizes, audit]
+}
+
+/// What grows, so that an operator sees what to limit with `engine.retention`.
+fn size_line(sizes: &StoreSizes) -> String {
+    let topics: Vec<String> =
+        sizes.topics.iter().map(|(topic, bytes)| format!("{topic} {}", readable(*bytes))).collect();
+    let free = if sizes.free > 0 { format!(", {} of it free", readable(sizes.free)) } else { String::new() };
+    let (files, bytes) = sizes.archive;
+    let archive = format!("archive {} in {files} files", readable(bytes));
+    format!("store {}{free} ({}); {archive}", readable(sizes.total), topics.join(", "))
+}
+
+/// In the largest unit of which there is at least one.
+fn readable(bytes: u64) -> String {
+    let (unit, divisor) = match bytes {
+        0..0x400 => return format!("{bytes} B"),
+        0x400..0x10_0000 => ("KB", 0x400),
+        0x10_0000..0x4000_0000 => ("MB", 0x10_0000),
+        _ => ("GB", 0x4000_0000),
+    };
+    format!("{}.{} {unit}", bytes / divisor, bytes % divisor * 10 / divisor)
 }
 
 /// Builds the engine as `mainstay serve` does, which checks all settings about tools.
