@@ -135,6 +135,33 @@ fn the_doctor_says_what_to_do() {
 }
 
 #[test]
+fn the_doctor_shows_what_grows() {
+    let data = tempfile::tempdir().unwrap();
+    ok(data.path(), &["call", "server_echo", "text=a"]);
+    let report = ok(data.path(), &["doctor", "--listen", "127.0.0.1:0"]);
+    let sizes = report.lines().find(|line| line.starts_with("ok    sizes ")).unwrap_or_else(|| panic!("{report}"));
+    for topic in ["store ", "audit ", "agents ", "events ", "keys ", "sessions ", "archive 0 B in 0 files"] {
+        assert!(sizes.contains(topic), "{topic}: {sizes}");
+    }
+}
+
+#[test]
+fn an_audit_archive_that_callers_could_change_is_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let (config, workspace) = (data.path().join("mainstay/config.toml"), data.path().join("work"));
+    std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+    std::fs::create_dir(&workspace).unwrap();
+    let set = |archive: &Path| {
+        std::fs::write(&config, format!("[engine.retention]\naudit_archive = {archive:?}\n")).unwrap();
+    };
+    set(&workspace.join("audit"));
+    let error = rejected(data.path(), &["tools", "--workspace", workspace.to_str().unwrap()]);
+    assert!(error.contains("engine.retention.audit_archive") && error.contains("work/audit"), "{error}");
+    set(&data.path().join("mainstay/audit"));
+    ok(data.path(), &["tools", "--workspace", workspace.to_str().unwrap()]);
+}
+
+#[test]
 fn the_doctor_counts_the_caches_and_shows_the_cache_root() {
     let data = tempfile::tempdir().unwrap();
     let root = data.path().join("root");
