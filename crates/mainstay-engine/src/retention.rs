@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use mainstay_core::{Result, new_id};
-use mainstay_store::{AuditEntry, AuditSegment, Keep, Phase, Retention};
+use mainstay_core::Result;
+use mainstay_store::{Keep, Retention};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -76,37 +76,29 @@ impl RetentionSettings {
 }
 
 impl Engine {
-    /// Deletes and archives what the settings do not keep. What happened to audit rows is itself in the audit.
+    /// Deletes and archives what the settings do not keep.
     pub(crate) async fn apply_retention(&self) -> Result<()> {
         let now_ms = self.clock().now_ms();
         let report = self.0.store.apply_retention(&self.settings().retention.resolved(), now_ms).await?;
         if report.rows > 0 {
             tracing::info!(rows = report.rows, "rows beyond what engine.retention keeps were deleted");
         }
-        for (target, segments) in [("audit/archive", &report.archived), ("audit/remove", &report.removed)] {
-            for segment in segments {
-                let file = segment.file_name();
-                tracing::info!(target, file, "rows {} to {} of the audit", segment.first, segment.last);
-                self.0.store.audit().append(segment_entry(target, segment, now_ms)).await?;
-            }
+        for segment in report.archived {
+            tracing::info!(
+                file = segment.file_name(),
+                "rows {} to {} of the audit were archived",
+                segment.first,
+                segment.last
+            );
+        }
+        for segment in report.removed {
+            tracing::info!(
+                file = segment.file_name(),
+                "the archive of rows {} to {} was deleted",
+                segment.first,
+                segment.last
+            );
         }
         Ok(())
-    }
-}
-
-/// The server does this by itself, so the row has no caller.
-fn segment_entry(target: &str, segment: &AuditSegment, at_ms: i64) -> AuditEntry {
-    AuditEntry {
-        at_ms,
-        phase: Phase::Ended,
-        request_id: new_id(),
-        principal: "server".into(),
-        session: None,
-        ip: None,
-        target: format!("{target} {}", segment.file_name()),
-        effect: "writes".into(),
-        args_digest: String::new(),
-        outcome: "ok".into(),
-        duration_us: 0,
     }
 }

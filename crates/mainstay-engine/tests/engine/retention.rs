@@ -34,7 +34,7 @@ async fn a_sweep_archives_old_audit_rows_and_says_so_in_the_audit() {
     fixture.store.audit().flush().await.unwrap();
     fixture.engine.sweep().await.unwrap();
     assert!(fixture.store.audit().segments().await.unwrap().is_empty(), "nothing is old by default");
-    fixture.clock.advance(Duration::from_secs(91 * 24 * 3600));
+    fixture.clock.advance(Duration::from_hours(91 * 24));
     fixture.engine.sweep().await.unwrap();
     let segments = fixture.store.audit().segments().await.unwrap();
     assert_eq!(segments.len(), 1);
@@ -44,7 +44,7 @@ async fn a_sweep_archives_old_audit_rows_and_says_so_in_the_audit() {
     let last = &rows.last().unwrap().entry;
     assert_eq!(last.target, format!("audit/archive {}", segments[0].file_name()));
 
-    fixture.clock.advance(Duration::from_secs(800 * 24 * 3600));
+    fixture.clock.advance(Duration::from_hours(800 * 24));
     fixture.engine.sweep().await.unwrap();
     let report = fixture.store.audit().verify().await.unwrap();
     assert_eq!((report.archived, report.removed, report.fault), (0, segments[0].last, None));
@@ -70,9 +70,9 @@ async fn a_sweep_deletes_old_activities_unless_it_is_told_not_to() {
         let query = ActivityQuery { limit: 9, ..ActivityQuery::default() };
         fixture.store.agents().activities(query).await.unwrap().len()
     };
-    fixture.clock.advance(Duration::from_secs(89 * 24 * 3600));
+    fixture.clock.advance(Duration::from_hours(89 * 24));
     fixture.engine.sweep().await.unwrap();
-    fixture.clock.advance(Duration::from_secs(2 * 24 * 3600));
+    fixture.clock.advance(Duration::from_hours(48));
     unlimited.engine.sweep().await.unwrap();
     assert_eq!(left().await, 1);
     fixture.engine.sweep().await.unwrap();

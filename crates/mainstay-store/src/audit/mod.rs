@@ -24,6 +24,6 @@ pub(crate) use index::Index;
 pub(crate) use query::query;
 pub(crate) use rows::EncodedRows;
 pub use segment::AuditSegment;
-pub(crate) use segment::{commit, delete_file, mark_removed, segments, write_oldest};
+pub(crate) use segment::{SegmentOperation, commit, delete_file, mark_removed, segments, write_oldest};
 pub use types::{AuditEntry, AuditFault, AuditHead, AuditQuery, AuditReport, AuditRow, Phase};
 pub(crate) use verify::verify;

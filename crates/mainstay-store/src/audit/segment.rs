@@ -14,13 +14,15 @@ use tokio::task::spawn_blocking;
 use super::chain::{self, StoredRow, Tip, check_head};
 use super::index::{block_of, block_start};
 use crate::sql::{Conn, from_columns, params};
-use crate::{AuditFault, Result, StoreError};
+use crate::{AuditEntry, AuditFault, Phase, Result, StoreError};
 
 /// A longer line of a file is no row: every text of a row is cut at 8 KiB, and JSON escapes a byte by six at most.
 const LONGEST_LINE: u64 = 1024 * 1024;
 
-const SEGMENTS: &str = "SELECT first_seq, last_seq, hash, newest_ms, bytes, removed FROM audit_segment \
-     WHERE last_seq > $1 ORDER BY last_seq";
+const SEGMENTS: &str =
+    "SELECT first_seq, last_seq, hash, newest_ms, bytes, removed FROM audit_segment ORDER BY last_seq";
+const NEXT_SEGMENT: &str = "SELECT first_seq, last_seq, hash, newest_ms, bytes, removed FROM audit_segment \
+     WHERE last_seq > $1 ORDER BY last_seq LIMIT 1";
 const LAST_TIP: &str = "SELECT last_seq, hash FROM audit_segment ORDER BY last_seq DESC LIMIT 1";
 const FIRST_PAGE: &str = "SELECT first_seq FROM audit_page ORDER BY first_seq LIMIT 1";
 const NEXT_BLOCK: &str = "SELECT first_seq FROM audit_page WHERE first_seq >= $1 ORDER BY first_seq LIMIT 1";
@@ -30,6 +32,15 @@ const PAGES: &str = "SELECT first_seq, entries FROM audit_page WHERE first_seq >
      ORDER BY first_seq LIMIT 8";
 const INSERT: &str = "INSERT INTO audit_segment (first_seq, last_seq, hash, newest_ms, bytes) \
      VALUES ($1, $2, $3, $4, $5)";
+
+/// The principal of audit rows about what the server does by itself.
+const SERVER: &str = "server";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SegmentOperation {
+    Archive,
+    Remove,
+}
 
 /// A block of rows in a file of the archive.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,6 +64,32 @@ impl AuditSegment {
         format!("audit-{:012}-{:012}.jsonl", self.first, self.last)
     }
 
+    /// The audit row about this segment: that its rows were moved to the file, or that the file is removed.
+    pub(crate) fn record(&self, operation: SegmentOperation, at_ms: i64) -> AuditEntry {
+        AuditEntry {
+            at_ms,
+            phase: Phase::Ended,
+            request_id: mainstay_core::new_id(),
+            // The server does this by itself: no caller has this name, because a caller's has its issuer in it.
+            principal: SERVER.to_owned(),
+            session: None,
+            ip: None,
+            target: self.target(operation),
+            effect: "writes".to_owned(),
+            args_digest: String::new(),
+            outcome: "ok".to_owned(),
+            duration_us: 0,
+        }
+    }
+
+    pub(super) fn target(&self, operation: SegmentOperation) -> String {
+        let verb = match operation {
+            SegmentOperation::Archive => "audit/archive",
+            SegmentOperation::Remove => "audit/remove",
+        };
+        format!("{verb} {}", self.file_name())
+    }
+
     fn tip(&self) -> Result<Tip> {
         check_head(Some((self.last, self.hash.clone())))
     }
@@ -60,13 +97,13 @@ impl AuditSegment {
 
 /// All segments, oldest first. Of those whose files retention has deleted only the last is known.
 pub(crate) async fn segments(db: &mut Conn<'_>) -> Result<Vec<AuditSegment>> {
-    db.all(SEGMENTS, &params![0_i64]).await
+    db.all(SEGMENTS, &[]).await
 }
 
 /// The first segment that ends after this row. One at a time, because PostgreSQL closes a snapshot that sends no
 /// statement while a large archive is read.
 pub(super) async fn segment_after(db: &mut Conn<'_>, seq: i64) -> Result<Option<AuditSegment>> {
-    db.one(SEGMENTS, &params![seq]).await
+    db.one(NEXT_SEGMENT, &params![seq]).await
 }
 
 /// Where the pages begin: after the last segment.
@@ -229,12 +266,36 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + '
     spawn_blocking(work).await.unwrap_or_else(|error| Err(StoreError::failed(error)))
 }
 
+/// What is looked for in the rows while they are checked.
+#[derive(Clone, Default)]
+pub(super) struct Wanted {
+    /// The number of a row, and its hash once it was found.
+    pub(super) seq: Option<i64>,
+    pub(super) hash: Option<String>,
+    /// The target of a row of the server's own; `None` once it was found.
+    pub(super) target: Option<String>,
+}
+
+impl Wanted {
+    /// Looks at a row that is as it should be.
+    pub(super) fn look(&mut self, position: Tip, row: &StoredRow<'_>) {
+        if self.seq == Some(position.seq) {
+            self.hash = Some(mainstay_core::hex(&position.hash));
+        }
+        // The text first, because a row is decoded only where it can be the one.
+        let named = |target: &String| {
+            row.canonical.contains(target.as_str())
+                && row.entry().is_some_and(|entry| entry.target == *target && entry.principal == SERVER)
+        };
+        self.target = self.target.take().filter(|target| !named(target));
+    }
+}
+
 /// What checking a segment's file found.
 pub(super) struct CheckedFile {
     /// The newest row that is as it should be.
     pub(super) last: Tip,
-    /// The hash of the row that was asked for, if it was among them.
-    pub(super) wanted: Option<String>,
+    pub(super) wanted: Wanted,
     pub(super) fault: Option<AuditFault>,
 }
 
@@ -243,24 +304,24 @@ pub(super) async fn check_file(
     directory: Option<PathBuf>,
     segment: AuditSegment,
     last: Tip,
-    wanted: Option<i64>,
+    wanted: Wanted,
 ) -> Result<CheckedFile> {
     let end = segment.tip()?;
     blocking(move || {
-        let mut checked = CheckedFile { last, wanted: None, fault: None };
+        let mut checked = CheckedFile { last, wanted, fault: None };
         let opened = directory.map(|directory| File::open(directory.join(segment.file_name())));
         let Some(Ok(file)) = opened else {
             let AuditSegment { first, last, .. } = segment;
             checked.fault = Some(AuditFault::SegmentMissing { first, last, file: segment.file_name() });
             return Ok(checked);
         };
-        checked.fault = check_lines(&mut checked, file, end, wanted);
+        checked.fault = check_lines(&mut checked, file, end);
         Ok(checked)
     })
     .await
 }
 
-fn check_lines(checked: &mut CheckedFile, file: File, end: Tip, wanted: Option<i64>) -> Option<AuditFault> {
+fn check_lines(checked: &mut CheckedFile, file: File, end: Tip) -> Option<AuditFault> {
     let mut reader = BufReader::new(file);
     loop {
         let mut line = Vec::new();
@@ -272,13 +333,10 @@ fn check_lines(checked: &mut CheckedFile, file: File, end: Tip, wanted: Option<i
             Ok(_) => {}
         }
         let row = line.strip_suffix(b"\n").and_then(|line| std::str::from_utf8(line).ok()).and_then(StoredRow::parse);
-        match row.as_ref().and_then(|row| row.follows(checked.last)).filter(|_| seq <= end.seq) {
-            Some(next) => checked.last = next,
-            None => return Some(AuditFault::Changed { seq }),
-        }
-        if wanted == Some(seq) {
-            checked.wanted = Some(mainstay_core::hex(&checked.last.hash));
-        }
+        let next = row.filter(|_| seq <= end.seq).and_then(|row| Some((row.follows(checked.last)?, row)));
+        let Some((next, row)) = next else { return Some(AuditFault::Changed { seq }) };
+        checked.last = next;
+        checked.wanted.look(next, &row);
     }
     if checked.last.seq < end.seq {
         return Some(AuditFault::Missing { seq: checked.last.seq + 1 });

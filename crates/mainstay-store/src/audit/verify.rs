@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::chain::{self, StoredRow, Tip, check_head};
 use super::index::{Mark, block_of, block_start, marks};
-use super::segment::{check_file, segment_after};
+use super::segment::{SegmentOperation, Wanted, check_file, segment_after};
 use crate::sql::{Conn, Readers, params};
 use crate::{AuditFault, AuditHead, AuditReport, Result};
 
@@ -35,14 +35,13 @@ pub(crate) async fn verify(
         marked: HashMap::new(),
         removed: 0,
         archived: 0,
-        noted: noted.cloned(),
-        found: None,
+        wanted: Wanted { seq: noted.map(|noted| noted.seq), ..Wanted::default() },
     };
     let fault = match check.segments(&mut db, archive).await? {
         Some(fault) => Some(fault),
         None => check.run(&mut db).await?,
     };
-    let fault = fault.or_else(|| check.compare_noted());
+    let fault = fault.or_else(|| check.removal_on_record()).or_else(|| check.compare(noted));
     let head = AuditHead { seq: head.seq, hash: mainstay_core::hex(&head.hash) };
     let Check { last, removed, archived, .. } = check;
     Ok(AuditReport { rows: last.seq - removed, archived, removed, head, fault })
@@ -59,9 +58,8 @@ struct Check {
     /// How many rows retention has removed, and how many of the others are in the archive.
     removed: i64,
     archived: i64,
-    noted: Option<AuditHead>,
-    /// The hash that the row of the noted head has.
-    found: Option<String>,
+    /// The row of the noted head, and the row about what retention has removed.
+    wanted: Wanted,
 }
 
 impl Check {
@@ -69,19 +67,20 @@ impl Check {
     async fn segments(&mut self, db: &mut Conn<'_>, archive: Option<&Path>) -> Result<Option<AuditFault>> {
         while let Some(segment) = segment_after(db, self.last.seq).await? {
             if segment.removed {
+                self.wanted.target = Some(segment.target(SegmentOperation::Remove));
                 self.last = check_head(Some((segment.last, segment.hash)))?;
                 self.removed = self.last.seq;
-                self.note(self.last);
+                if self.wanted.seq == Some(self.removed) {
+                    self.wanted.hash = Some(mainstay_core::hex(&self.last.hash));
+                }
                 continue;
             }
             if segment.first != self.last.seq + 1 {
                 return Ok(Some(AuditFault::Missing { seq: self.last.seq + 1 }));
             }
-            let noted = self.noted.as_ref().map(|noted| noted.seq);
-            let checked = check_file(archive.map(Path::to_owned), segment, self.last, noted).await?;
+            let checked = check_file(archive.map(Path::to_owned), segment, self.last, self.wanted.clone()).await?;
             self.archived += checked.last.seq - self.last.seq;
-            self.last = checked.last;
-            self.found = checked.wanted.or(self.found.take());
+            (self.last, self.wanted) = (checked.last, checked.wanted);
             if checked.fault.is_some() {
                 return Ok(checked.fault);
             }
@@ -89,18 +88,15 @@ impl Check {
         Ok(None)
     }
 
-    /// Keeps the hash of the row that was noted elsewhere.
-    fn note(&mut self, row: Tip) {
-        if self.noted.as_ref().is_some_and(|noted| noted.seq == row.seq) {
-            self.found = Some(mainstay_core::hex(&row.hash));
-        }
+    /// Rows that retention removed have a row about it in what is left. Without one somebody else has removed them.
+    fn removal_on_record(&self) -> Option<AuditFault> {
+        self.wanted.target.as_ref().map(|_| AuditFault::Missing { seq: 1 })
     }
 
     /// Of a chain that is consistent in itself: whether it is the one that was noted.
-    fn compare_noted(&self) -> Option<AuditFault> {
-        let noted = self.noted.as_ref().filter(|noted| self.found.as_ref() != Some(&noted.hash))?;
-        let kept = noted.seq >= self.removed;
-        Some(if kept { AuditFault::Rewritten { seq: noted.seq } } else { AuditFault::NotKept { seq: noted.seq } })
+    fn compare(&self, noted: Option<&AuditHead>) -> Option<AuditFault> {
+        let AuditHead { seq, .. } = *noted.filter(|noted| self.wanted.hash.as_ref() != Some(&noted.hash))?;
+        Some(if seq >= self.removed { AuditFault::Rewritten { seq } } else { AuditFault::NotKept { seq } })
     }
 
     async fn run(&mut self, db: &mut Conn<'_>) -> Result<Option<AuditFault>> {
@@ -154,10 +150,12 @@ impl Check {
         if seq > self.head.seq {
             return Some(AuditFault::BeyondHead { seq, head: self.head.seq });
         }
-        let next = row.filter(|row| self.is_indexed(page, row)).and_then(|row| row.follows(self.last));
-        let Some(next) = next else { return Some(AuditFault::Changed { seq }) };
+        let indexed = row.filter(|row| self.is_indexed(page, row));
+        let Some((next, row)) = indexed.and_then(|row| Some((row.follows(self.last)?, row))) else {
+            return Some(AuditFault::Changed { seq });
+        };
         self.last = next;
-        self.note(next);
+        self.wanted.look(next, row);
         None
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::AuditLog;
-use crate::audit::{self, AuditSegment};
+use crate::audit::{self, AuditSegment, SegmentOperation};
 use crate::writer::transaction;
 use crate::{Keep, Result};
 
@@ -11,7 +11,8 @@ const PAGE_BYTES: &str = "SELECT CAST(COALESCE(SUM(octet_length(entries)), 0) AS
 
 impl AuditLog<'_> {
     /// Moves the oldest rows to files of the archive, as long as they are older or more than what is kept in the
-    /// database; resolves with what was moved. Nothing is moved if the store has no archive. A row is in a file, on
+    /// database; resolves with what was moved, which is in the
+    /// audit, too. Nothing is moved if the store has no archive. A row is in a file, on
     /// disk, before it leaves the database, so a crash in between loses nothing: the file is written again.
     pub async fn archive(self, keep: Keep, now_ms: i64) -> Result<Vec<AuditSegment>> {
         let mut moved = Vec::new();
@@ -25,6 +26,7 @@ impl AuditLog<'_> {
                 // Another replica is moving the same rows. One of them is enough.
                 break;
             }
+            self.append(segment.record(SegmentOperation::Archive, now_ms)).await?;
             moved.push(segment);
         }
         Ok(moved)
@@ -48,6 +50,8 @@ impl AuditLog<'_> {
                 break;
             }
             bytes = bytes.saturating_sub(segment.bytes);
+            // On record before it happens: a chain whose beginning is missing without that is not whole.
+            self.append(segment.record(SegmentOperation::Remove, now_ms)).await?;
             // The file first: after a crash in between, the next attempt finds it gone and goes on.
             audit::delete_file(directory.join(segment.file_name())).await?;
             transaction!(self.0.writer, segment.clone(), |db, segment| { audit::mark_removed(db, segment).await })?;
