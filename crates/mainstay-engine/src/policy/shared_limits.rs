@@ -1,8 +1,8 @@
 //! Rate limits that all replicas of one store count together.
 //!
 //! Asking the store about every call would cost each a commit. Instead a replica leases a few calls of a client's quota at
-//! once and admits them from memory. The first lease is one call; it doubles as long as the client keeps calling, up to an
-//! eighth of what is left. So a burst that uses up a quota of 100 costs some 30 commits, one of 10,000 some 70; a steady
+//! once and admits them from memory. The first lease is one call; it doubles as long as the client uses it up, to an eighth of
+//! what is left at most. So a burst that uses up a quota of 100 costs some 30 commits, one of 10,000 some 70; a steady
 //! client costs a commit a second at most, and one that is rejected, too.
 
 use std::collections::HashMap;
@@ -52,6 +52,16 @@ impl Held {
         usable
     }
 
+    /// Whoever has used up a lease in its time needs more, and whoever goes on calling about as much as before; after a
+    /// pause it begins again.
+    fn next_wanted(&self, now_ms: i64) -> u32 {
+        match now_ms - self.usable_until_ms {
+            ..0 => self.granted.saturating_mul(2),
+            0..USABLE_MS => self.granted - self.left,
+            _ => 1,
+        }
+    }
+
     /// Nothing of it matters any more.
     fn is_over(&self, now_ms: i64) -> bool {
         now_ms >= self.usable_until_ms && now_ms >= self.ask_again_ms
@@ -95,8 +105,7 @@ impl SharedLimits {
         let request = LeaseRequest {
             counter,
             limit: quota.calls.max(1),
-            // Whoever has used up a lease in its time needs more; after a pause it begins again.
-            wanted: if now_ms < held.usable_until_ms { held.granted.saturating_mul(2) } else { 1 },
+            wanted: held.next_wanted(now_ms),
             unused: (held.left > 0).then_some((held.lease, held.left)),
             now_ms,
             expires_ms: now_ms.saturating_add(window_ms + USABLE_MS),
@@ -193,6 +202,26 @@ mod tests {
             }
             clock.advance(Duration::from_secs(6));
         }
+    }
+
+    #[tokio::test]
+    async fn a_steady_client_leases_once_a_second() {
+        let (replicas, clock, _dir) = replicas().await;
+        let quota = Quota { calls: 60_000, seconds: 60 };
+        let lease = || {
+            let held = replicas[0].held.lock();
+            held.values().next().map_or(0, |held| held.try_lock().unwrap().lease)
+        };
+        let mut leases = Vec::new();
+        for _ in 0..10 {
+            let before = lease();
+            for _ in 0..100 {
+                replicas[0].admit(vec![("ann".to_owned(), quota)]).await.unwrap();
+                clock.advance(Duration::from_millis(10));
+            }
+            leases.push(lease() - before);
+        }
+        assert!(leases[0] <= 8 && leases[2..].iter().all(|leases| *leases <= 2), "{leases:?}");
     }
 
     #[tokio::test]
