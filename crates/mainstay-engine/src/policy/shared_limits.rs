@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test]
     async fn without_the_store_nothing_is_admitted() {
-        let (replicas, ..) = replicas().await;
+        let (replicas, _clock, _dir) = replicas().await;
         replicas[0].store.close().await.unwrap();
         assert_eq!(call(&replicas[0], "ann").await.unwrap_err().kind, Kind::Unavailable);
     }

@@ -75,5 +75,6 @@ async fn a_small_rest_is_leased_in_small_parts(database: Arc<TestDatabase>) {
         }
     }
     assert_eq!(parts.iter().sum::<u32>(), 100);
+    assert!(parts.len() < 40, "each is a commit: {parts:?}");
     assert!(parts[0] == 12 && parts.ends_with(&[1; 8]), "{parts:?}");
 }
