@@ -6,7 +6,7 @@ mod consent_waits;
 mod feed;
 mod planned_changes;
 mod policies;
-mod stopped_calls;
 mod replicas;
 mod retention;
+mod stopped_calls;
 mod testing;
