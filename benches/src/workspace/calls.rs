@@ -77,15 +77,18 @@ pub(crate) async fn edits(contenders: &mut Contenders, settings: &Settings) -> R
 pub(crate) async fn commands(contenders: &mut Contenders, settings: &Settings) -> Result<Vec<Cell>> {
     let mut rounds = Rounds::new();
     for name in with_baselines(&[MAINSTAY_SMALL, MAINSTAY_MEMORY, MAINSTAY]) {
-        rounds.add(contenders, name, 1, |_| {
-            let call = tool_call("exec_run", &json!({ "command": "true", "args": [] }));
-            Ok(Load::new(&[call], |line, _| check_run(line)))
-        })?;
+        rounds.add(contenders, name, 1, |_| Ok(command_load()))?;
     }
     if settings.peers {
         rounds.add_plain_spawn();
     }
     run_rounds(contenders, settings, "commands", rounds).await
+}
+
+/// The command `true`, over and over.
+pub(crate) fn command_load() -> Load {
+    let call = tool_call("exec_run", &json!({ "command": "true", "args": [] }));
+    Load::new(&[call], |line, _| check_run(line))
 }
 
 async fn run_rounds(

@@ -3,6 +3,7 @@
 mod calls;
 mod contenders;
 mod files;
+mod growth;
 mod reply;
 mod report;
 mod results;
@@ -30,7 +31,7 @@ use crate::workspace::results::Results;
 
 const SECONDS: f64 = 1.5;
 
-/// Measures reads, edits, listings, searches, commands and memory.
+/// Measures reads, edits, listings, searches, commands, how their cost grows with the workspace, and memory.
 #[derive(Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -50,6 +51,7 @@ enum Part {
     Tree,
     Searches,
     Commands,
+    Growth,
 }
 
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
@@ -86,6 +88,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     if wanted(Part::Commands) {
         results.commands = calls::commands(&mut contenders, &settings).await?;
         results.bare_sandbox = bare_sandbox(programs.beside(), scratch.path()).await?;
+    }
+    if wanted(Part::Growth) {
+        results.growth = growth::run(&programs, scratch.path(), &target.join("bench-data"), &settings).await?;
     }
     results.memory = memory_rows(&contenders, idle).await?;
     results.comparisons = results.compare_with_baseline();

@@ -24,6 +24,7 @@ impl Display for Results {
         self.trees(out)?;
         self.searches(out)?;
         self.commands(out)?;
+        self.growth(out)?;
         self.memory(out)?;
         let reads = self.reads.iter().flat_map(|reads| &reads.cells);
         disturbance(out, reads.chain(&self.edits).flat_map(Cell::others_cores))?;
@@ -93,6 +94,22 @@ impl Results {
         if let Some(said) = &self.bare_sandbox {
             writeln!(out, "  the sandbox alone, without a server:")?;
             said.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        Ok(())
+    }
+
+    fn growth(&self, out: &mut impl Write) -> fmt::Result {
+        if self.growth.is_empty() {
+            return Ok(());
+        }
+        let title = "the command `true`, by directories in the workspace";
+        writeln!(out, "\n{title:<52}{:>12}{:>12}{:>12}{:>16}", "first ms", "p50 ms", "p99 ms", "/ none")?;
+        for size in &self.growth {
+            let Some(median) = &size.later.median else { continue };
+            let name = format!("{}, {} directories", size.later.server, size.directories);
+            let growth = size.growth(&self.growth).map_or(1.0, |ratio| ratio.median);
+            let (p50, p99) = (median.p50_us / 1e3, median.p99_us / 1e3);
+            writeln!(out, "{name:<52}{:>12.1}{p50:>12.2}{p99:>12.2}{growth:>16.3}", size.first_ms)?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::bench_support::target::Target;
 use crate::workspace::calls::Reads;
 use crate::workspace::contenders::BASELINES;
 use crate::workspace::files::Counts;
+use crate::workspace::growth::Size;
 use crate::workspace::timing::Timing;
 
 #[derive(Default, Serialize)]
@@ -23,6 +24,8 @@ pub(crate) struct Results {
     pub(crate) commands: Vec<Cell>,
     /// What the sandbox's own benchmark says, with no server around it.
     pub(crate) bare_sandbox: Option<String>,
+    /// Commands in workspaces of several sizes.
+    pub(crate) growth: Vec<Size>,
     pub(crate) memory: Vec<MemoryRow>,
     pub(crate) comparisons: Vec<Comparison>,
     pub(crate) targets: Vec<Target>,
@@ -38,6 +41,13 @@ impl Results {
             }
             all.extend(compare_rates("edit", &self.edits, current, baseline));
             all.extend(compare_rates("command", &self.commands, current, baseline));
+            for ours in self.growth.iter().filter(|size| size.later.server == current) {
+                let same = |size: &&Size| size.later.server == baseline && size.directories == ours.directories;
+                if let Some(theirs) = self.growth.iter().find(same) {
+                    let what = format!("command, {} directories", ours.directories);
+                    all.push(compare_times(what, &ours.p50s(), &theirs.p50s()));
+                }
+            }
             let timings = || self.tree.iter().chain(&self.searches);
             for ours in timings().filter(|timing| timing.who == current) {
                 if let Some(theirs) = timings().find(|timing| timing.who == baseline && timing.what == ours.what) {

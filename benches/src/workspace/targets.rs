@@ -5,6 +5,7 @@ use crate::bench_support::cell::{Cell, MemoryRow};
 use crate::bench_support::target::{Target, megabytes};
 use crate::workspace::calls::IN_FLIGHT;
 use crate::workspace::contenders::{FILESYSTEM, MAINSTAY, MAINSTAY_SMALL};
+use crate::workspace::growth::Size;
 use crate::workspace::results::Results;
 use crate::workspace::rounds::PLAIN_SPAWN;
 use crate::workspace::search::{self, RIPGREP};
@@ -14,6 +15,7 @@ const READS: f64 = 5.0;
 const SEARCHES: f64 = 1.3;
 const MEMORY: f64 = 1.0 / 3.0;
 const COMMANDS: f64 = 4.0;
+const GROWTH: f64 = 1.5;
 
 pub(crate) fn judge(results: &Results) -> Vec<Target> {
     let mut targets = Vec::new();
@@ -43,6 +45,8 @@ pub(crate) fn judge(results: &Results) -> Vec<Target> {
     targets.push(Target::at_most(what, COMMANDS, ratio.map(|ratio| ratio.median)));
     let what = format!("time of a sandboxed `true`, the sandbox alone, / {PLAIN_SPAWN}");
     targets.push(Target::at_most(what, COMMANDS, results.bare_sandbox.as_deref().and_then(stated_ratio)));
+    let what = "time of a `true` in the largest workspace / in an empty one".to_owned();
+    targets.push(Target::at_most(what, GROWTH, Size::largest_growth(&results.growth).map(|ratio| ratio.median)));
     targets.extend(baseline::target(&results.comparisons));
     targets
 }

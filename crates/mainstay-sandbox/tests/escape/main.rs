@@ -10,6 +10,7 @@ mod attacks;
 mod cases;
 mod exhaustion;
 mod fixture;
+mod hidden_names;
 mod kernel;
 mod network;
 mod survivors;

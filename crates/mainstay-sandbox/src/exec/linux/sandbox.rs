@@ -6,7 +6,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use mainstay_core::{Error, Result};
 use tokio::sync::{Mutex, OnceCell, OwnedMutexGuard};
@@ -81,7 +82,9 @@ impl Sandbox {
             let confinement = Arc::new(confinement);
             let (mut scan, mut pins) = (None, None);
             if confinement.namespaces.is_some() {
-                scan = Some(Arc::new(Mutex::new(ProtectedScan::new(workspace, &visibility, settings)?)));
+                let shared = Arc::new(Mutex::new(ProtectedScan::new(workspace, &visibility, settings)?));
+                tokio::spawn(follow_changes(Arc::downgrade(&shared)));
+                scan = Some(shared);
                 pins = Some(PinFinder::new(&visibility, workspace.roots()[0].guard.clone()));
             } else {
                 check_closed_dirs(workspace, &visibility, settings)?;
@@ -100,7 +103,12 @@ impl Sandbox {
         loop {
             match self.attempt(base, command).await? {
                 Ok(child) => return Ok(child),
-                Err(failure) if failure.phase == Phase::Moved && attempt < ATTEMPTS => attempt += 1,
+                Err(failure) if failure.phase == Phase::Moved && attempt < ATTEMPTS => {
+                    attempt += 1;
+                    if let Some(scan) = base.scan.as_ref().filter(|_| attempt == ATTEMPTS) {
+                        scan.lock().await.distrust();
+                    }
+                }
                 Err(failure) => return Err(refusal(command, failure)),
             }
         }
@@ -172,6 +180,32 @@ impl Sandbox {
     }
 }
 
+/// How long changes of the workspace may wait to be taken in. The kernel keeps 16,384 notices by default.
+const FOLLOWED_WITHIN: Duration = Duration::from_millis(50);
+
+/// The same after a time without changes.
+const FOLLOWED_AT_REST: Duration = Duration::from_millis(250);
+
+/// Takes in changes of the workspace while commands run and between them, until the sandbox is dropped.
+async fn follow_changes(scan: Weak<Mutex<ProtectedScan>>) {
+    let mut pause = FOLLOWED_WITHIN;
+    loop {
+        tokio::time::sleep(pause).await;
+        let Some(scan) = scan.upgrade() else { return };
+        // A command that is being started takes in changes itself.
+        let Ok(mut scan) = scan.try_lock_owned() else {
+            pause = FOLLOWED_WITHIN;
+            continue;
+        };
+        if scan.has_notices() {
+            pause = FOLLOWED_WITHIN;
+            let _ = tokio::task::spawn_blocking(move || scan.follow()).await;
+        } else {
+            pause = (pause * 2).min(FOLLOWED_AT_REST);
+        }
+    }
+}
+
 /// Waits until the command is running, or could not be started.
 async fn wait_for_start(mut child: Child) -> io::Result<Result<Child, Failure>> {
     loop {
@@ -234,7 +268,9 @@ fn check_closed_dirs(workspace: &Workspace, visibility: &Visibility, settings: &
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::mem::MaybeUninit;
+
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
     use super::*;
     use crate::settings::FilesSettings;
@@ -253,5 +289,34 @@ mod tests {
         drop(slow);
         let done = sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
         assert_eq!((done.timed_out, done.status.code), (false, 0));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn changes_are_followed_before_the_kernel_drops_notices() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("inner");
+        std::fs::create_dir_all(inner.join("most")).unwrap();
+        let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
+        let sandbox = Sandbox::new(workspace, ExecSettings::default());
+        let command = Command { program: "true".into(), ..Command::default() };
+        sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+        let scan = sandbox.base().await.unwrap().scan.clone().unwrap();
+        let kept = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
+        let kept: usize = kept.trim().parse().unwrap();
+        // In all more than the kernel keeps, and half of it at once.
+        for number in 0..kept {
+            let file = inner.join("file");
+            std::fs::write(&file, "").unwrap();
+            std::fs::remove_file(&file).unwrap();
+            while number % (kept / 4) == 0 && scan.lock().await.has_notices() {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        }
+        let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).unwrap();
+        inotify::add_watch(&inotify, &inner, WatchFlags::OPEN | WatchFlags::ONLYDIR).unwrap();
+        sandbox.run(&command, None, Duration::from_secs(20), None).await.unwrap();
+        let mut buffer = [const { MaybeUninit::uninit() }; 4096];
+        let opened = inotify::Reader::new(&inotify, &mut buffer).next().map(|_| ());
+        assert_eq!(opened, Err(rustix::io::Errno::AGAIN), "the workspace was searched again");
     }
 }

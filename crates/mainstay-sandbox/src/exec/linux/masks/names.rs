@@ -1,0 +1,152 @@
+//! Which entries of a directory are hidden from commands, and which directories in it have to be searched.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mainstay_core::{Error, Result};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::exec::ExecSettings;
+use crate::exec::visibility::{Origin, Visibility};
+use crate::guard::Guard;
+use crate::identity::FileId;
+use crate::workspace::{DIRECTORY, Root, Workspace};
+
+/// Deeper directories are hidden as a whole. Real trees are not that deep, and the search keeps a handle open for every
+/// level.
+const MAX_DEPTH: usize = 256;
+
+/// Directories with longer paths are hidden as a whole. With the longest name in them, and mounted somewhere else, they
+/// would be past `PATH_MAX`, and what has no path that the kernel accepts cannot be hidden by itself.
+const MAX_PATH: usize = 3800;
+
+/// Whether a directory of the workspace is so deep that it is hidden instead of searched.
+pub(super) fn is_too_deep(depth: usize, path_bytes: usize) -> bool {
+    depth > MAX_DEPTH || path_bytes > MAX_PATH
+}
+
+/// A file or directory that is hidden from commands.
+#[derive(Debug, Clone)]
+pub(super) struct Hit {
+    pub(super) name: OsString,
+    pub(super) identity: FileId,
+    pub(super) directory: bool,
+}
+
+/// The entries of a directory that matter.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) subdirectories: Vec<(OsString, FileId)>,
+    pub(super) hits: Vec<Hit>,
+}
+
+/// A directory that is searched with everything below it. It is held open: commands see this one under its path,
+/// whatever becomes of its name.
+pub(super) struct Top {
+    pub(super) path: PathBuf,
+    pub(super) handle: OwnedFd,
+    pub(super) identity: FileId,
+    /// Directories of programs inside are not searched.
+    pub(super) skips_programs: bool,
+}
+
+/// What is searched, and for what.
+pub(super) struct Search {
+    pub(super) names: ProtectedNames,
+    pub(super) tops: Vec<Top>,
+    /// The directories of programs and toolchains.
+    pub(super) programs: HashSet<FileId>,
+}
+
+impl Search {
+    /// The roots and what a setting adds. Programs and toolchains in the latter are not searched: they are full of names
+    /// that look like secrets and are none.
+    pub(super) fn new(workspace: &Workspace, visibility: &Visibility, settings: &ExecSettings) -> Result<Self> {
+        let of = |origin| visibility.grants.iter().filter(move |grant| grant.origin == origin && grant.directory);
+        let root = |root: &Arc<Root>| -> Result<Top> {
+            let handle = root.handle.try_clone().map_err(Error::internal)?;
+            Ok(Top { path: root.path().to_owned(), handle, identity: root.identity, skips_programs: false })
+        };
+        let added = of(Origin::Setting).map(|grant| open_added(&grant.path));
+        Ok(Self {
+            names: ProtectedNames::new(workspace, settings),
+            tops: workspace.roots().iter().map(root).chain(added).collect::<Result<_>>()?,
+            programs: of(Origin::Machine).filter_map(|grant| FileId::of_path(&grant.path).ok()).collect(),
+        })
+    }
+
+    /// Whether a directory found in a top is not searched there: because it is a top itself, or holds programs.
+    pub(super) fn is_elsewhere(&self, identity: FileId, top: usize) -> bool {
+        self.tops.iter().any(|other| other.identity == identity)
+            || (self.tops[top].skips_programs && self.programs.contains(&identity))
+    }
+}
+
+fn open_added(path: &Path) -> Result<Top> {
+    let cannot = |errno| Error::internal(format!("{} cannot be opened: {errno}", path.display()));
+    let handle = rustix::fs::open(path, DIRECTORY.union(OFlags::PATH), Mode::empty()).map_err(cannot)?;
+    let identity = FileId::of(&handle).map_err(cannot)?;
+    Ok(Top { path: path.to_owned(), handle, identity, skips_programs: true })
+}
+
+/// The protected names, and the directories that are hidden whatever they are called.
+#[derive(Debug)]
+pub(super) struct ProtectedNames {
+    guard: Guard,
+    /// Names that are not hidden, by a setting.
+    exempt: Guard,
+    /// The server's own directories.
+    closed: Vec<FileId>,
+}
+
+impl ProtectedNames {
+    /// All roots have the same guard; it applies to what a setting adds too.
+    pub(super) fn new(workspace: &Workspace, settings: &ExecSettings) -> Self {
+        Self {
+            guard: workspace.roots()[0].guard.clone(),
+            exempt: Guard::only(&settings.allow_protected),
+            closed: workspace.closed.iter().map(|closed| closed.identity).collect(),
+        }
+    }
+
+    pub(super) fn protects(&self, name: &OsStr) -> bool {
+        self.guard.protects(name) && !self.exempt.protects(name)
+    }
+
+    /// Reads a directory. Only protected names and directories need a system call each. Symbolic links are neither
+    /// hidden nor followed.
+    pub(super) fn read(&self, directory: BorrowedFd<'_>) -> rustix::io::Result<Listing> {
+        let mut listing = Listing::default();
+        for entry in rustix::fs::Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = OsStr::from_bytes(entry.file_name().to_bytes());
+            if name == "." || name == ".." {
+                continue;
+            }
+            let protected = self.protects(name);
+            let kind = entry.file_type();
+            if !protected && kind != FileType::Directory && kind != FileType::Unknown {
+                continue;
+            }
+            let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(Errno::NOENT) => continue,
+                Err(errno) => return Err(errno),
+            };
+            let (kind, identity) = (FileType::from_raw_mode(stat.st_mode), FileId::from(&stat));
+            let directory = kind == FileType::Directory;
+            let closed = directory && self.closed.contains(&identity);
+            if closed || (protected && kind != FileType::Symlink) {
+                listing.hits.push(Hit { name: name.to_owned(), identity, directory });
+            } else if directory {
+                listing.subdirectories.push((name.to_owned(), identity));
+            }
+        }
+        Ok(listing)
+    }
+}

@@ -1,0 +1,98 @@
+//! Protected names that appear, move and are replaced between commands and while others run.
+
+use std::path::Path;
+use std::time::Duration;
+
+use mainstay_core::Kind;
+use mainstay_sandbox::exec::Command;
+
+use crate::attacks::SECRET;
+use crate::fixture::{Fixture, Level};
+
+fn shell(line: &str) -> Command {
+    Command { program: line.to_owned(), shell: true, ..Command::default() }
+}
+
+/// Every file of the workspace in which a command finds the secret; `None` if the command was refused.
+async fn exposed(fixture: &Fixture) -> Option<String> {
+    let search = shell(&format!("grep -rls '{SECRET}' .; echo done"));
+    match fixture.sandbox.run(&search, None, Duration::from_mins(1), None).await {
+        Ok(finished) => Some(finished.stdout.text.strip_suffix("done\n").unwrap().to_owned()),
+        Err(refused) => {
+            assert_eq!(refused.kind, Kind::Unavailable, "{refused:?}");
+            None
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_appears_between_two_commands_is_hidden_from_the_second() {
+    let fixture = Fixture::new(Level::Namespaces);
+    assert_eq!(fixture.sandbox.protections().await.unwrap().level, "namespaces");
+    let (workspace, outside) = (fixture.workspace(), fixture.outside());
+    let at = |name: &str| workspace.join(name);
+    let write = |path: &Path| std::fs::write(path, SECRET).unwrap();
+    assert_eq!(exposed(&fixture).await.unwrap(), "");
+    let steps: [(&str, &dyn Fn()); 7] = [
+        ("a file in a new directory", &|| {
+            std::fs::create_dir_all(at("new/er")).unwrap();
+            write(&at("new/er/.env"));
+        }),
+        ("a directory above that is renamed", &|| std::fs::rename(at("new"), at("deep/moved")).unwrap()),
+        ("one that came from outside", &|| {
+            std::fs::create_dir_all(outside.join("repo/.git")).unwrap();
+            write(&outside.join("repo/.git/config"));
+            std::fs::rename(outside.join("repo"), at("repo")).unwrap();
+        }),
+        ("a file that is replaced", &|| {
+            write(&at("other"));
+            std::fs::rename(at("other"), at(".env")).unwrap();
+        }),
+        ("a file that gets a protected name", &|| {
+            write(&at("deep/plain"));
+            std::fs::rename(at("deep/plain"), at("deep/plain.key")).unwrap();
+        }),
+        ("a directory that was removed and made again", &|| {
+            std::fs::remove_dir_all(at("deep/er")).unwrap();
+            std::fs::create_dir(at("deep/er")).unwrap();
+            write(&at("deep/er/server.key"));
+        }),
+        ("directories that change places", &|| {
+            std::fs::rename(at("repo"), at("aside")).unwrap();
+            std::fs::rename(at("deep"), at("repo")).unwrap();
+            std::fs::rename(at("aside"), at("repo/deep")).unwrap();
+        }),
+    ];
+    for (what, step) in steps {
+        step();
+        assert_eq!(exposed(&fixture).await.unwrap(), "", "{what}");
+    }
+    // What is not protected is found.
+    write(&at("plain.txt"));
+    assert_eq!(exposed(&fixture).await.unwrap(), "./plain.txt\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_moves_directories_about_uncovers_nothing_for_others() {
+    let fixture = Fixture::new(Level::Namespaces);
+    assert_eq!(exposed(&fixture).await.unwrap(), "");
+    let moving = shell("mkdir -p a b; while :; do mv deep a; mv a/deep b; mv b/deep .; mkdir c; rmdir c; done");
+    let search = async {
+        // Until the other one has begun.
+        while !fixture.workspace().join("b").exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let mut searched = 0;
+        for _ in 0..60 {
+            if let Some(exposed) = exposed(&fixture).await {
+                assert_eq!(exposed, "");
+                searched += 1;
+            }
+        }
+        searched
+    };
+    tokio::select! {
+        searched = search => assert!(searched > 0, "no command was run"),
+        ended = fixture.sandbox.run(&moving, None, Duration::from_mins(5), None) => panic!("{ended:?}"),
+    }
+}
