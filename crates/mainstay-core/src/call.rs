@@ -79,12 +79,15 @@ fn minute() -> u32 {
 pub struct DialectPolicy {
     /// Key of the dialect's own quota, in the configuration and in the counters.
     pub name: &'static str,
-    /// Requests of one client in any window of this length, unless the configuration has another quota for the dialect.
+    /// Requests of one session in any window of this length, or of one client where there is no session, unless the configuration has another quota for the dialect.
     /// A sliding window: a token bucket would admit nearly twice as many in the first window.
     pub quota: Option<Quota>,
     /// An idempotency key that was used before answers with its first result, whatever the call is now. Otherwise a
     /// different call under the same key is a conflict.
     pub first_result_wins: bool,
+    /// Requests count against the quota alone, not against the limits of their client: what it does elsewhere must not
+    /// keep them out.
+    pub counts_apart: bool,
     /// The longest a call may take, where that is less than the engine's own limit.
     pub deadline: Option<Duration>,
     /// The largest response in bytes; a larger one becomes an error.

@@ -144,6 +144,18 @@ impl Error {
         }
     }
 
+    /// Seconds after which a call that was refused for its rate can be made again. Where no quota says so, as of a queue
+    /// that is full, it is a matter of moments.
+    pub fn retry_after(&self) -> Option<u64> {
+        if self.kind != Kind::RateLimited {
+            return None;
+        }
+        match self.reason.as_deref() {
+            Some(Reason::RateLimited { retry_after, .. }) => Some(*retry_after),
+            _ => Some(1),
+        }
+    }
+
     /// Takes out the questions that have to be answered first, if that is the reason.
     pub fn take_questions(&mut self) -> Option<OpenQuestions> {
         match self.reason.as_deref_mut() {
@@ -167,12 +179,15 @@ pub enum Reason {
     MissingScope(Scope),
     /// A quota is used up: `limit` calls, and seconds until the next call is admitted.
     RateLimited { limit: u32, retry_after: u64 },
-    /// This many consent requests of the caller are pending, which is the maximum.
-    PendingConsents { pending: u32 },
+    /// This many consent requests of the caller are pending, which is the maximum; the oldest of them is the one to have
+    /// decided first.
+    PendingConsents { pending: u32, id: String, url: String, operation: String, expires_ms: i64 },
     /// The queue of the connection has this length and is full.
     QueueFull { queue: u64 },
     /// A person has to approve the call first.
     ConsentNeeded { id: String, url: String, operation: String, expires_ms: i64 },
+    /// A person denied the call, with this reason if they gave one. The same call is refused until the request expires.
+    ConsentDenied { id: String, reason: Option<String>, expires_ms: i64 },
     /// The consent request has expired.
     ConsentExpired,
     /// The file or directory the error is about.

@@ -23,7 +23,7 @@ impl Engine {
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
         let record = Record::open(self, call, AuditSubject::query(operation), String::new());
-        let result = match self.admit(&call.caller, operation, call.policy, [scope]).await {
+        let result = match self.admit(call, operation, [scope]).await {
             Ok(()) => work.await,
             Err(refusal) => Err(refusal),
         };

@@ -127,7 +127,7 @@ impl Engine {
 
     /// Counts a list request of the standard protocol against the rate limits, under its method.
     pub async fn admit_listing(&self, caller: &Caller, method: &str) -> Result<()> {
-        self.admit(caller, method, DialectPolicy::default(), []).await
+        self.count(caller, None, method, DialectPolicy::default()).await
     }
 
     /// The share of concurrent calls of a new connection.

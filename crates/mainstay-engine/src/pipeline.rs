@@ -90,7 +90,7 @@ impl Engine {
     /// A call of something that does not exist counts against the rate limits and is recorded like any other.
     async fn reject<O>(&self, target: &str, name: &str, call: &Call, error: Error) -> Result<O> {
         let record = Record::open(self, call, AuditSubject::query(target), String::new());
-        let admitted = self.admit(&call.caller, name, call.policy, []).await;
+        let admitted = self.admit(call, name, []).await;
         record.end(Err(admitted.err().unwrap_or(error)), |_| false).await
     }
 
@@ -111,7 +111,7 @@ impl Engine {
         args_digest: &str,
         record: &mut Record,
     ) -> Result<T::Output> {
-        self.admit(&call.caller, target.label(), call.policy, target.scopes()).await?;
+        self.admit(call, target.label(), target.scopes()).await?;
         if target.tool().is_some()
             && let Some(first) = self.first_result(call).await?
         {

@@ -87,7 +87,9 @@ pub struct RateSettings {
     pub per_client: Option<Quota>,
     /// Calls of one tool by one client, by the tool's name in any of its spellings.
     pub per_tool: BTreeMap<String, Quota>,
-    /// All requests of one client in a dialect, by the dialect's name, instead of the quota it declares: one principal's,
-    /// or one address's where there is no authentication. `agents` declares 100 requests a minute.
+    /// All requests of one session in a dialect, by the dialect's name, instead of the quota it declares. Requests
+    /// without a session, and those that open one, count for their principal, or for their address without
+    /// authentication. `agents` declares 100 requests a minute; so do `consent`, for consent pages and decisions, and
+    /// `consent_status`, for programs that ask what was decided.
     pub per_dialect: BTreeMap<String, Quota>,
 }

@@ -10,7 +10,7 @@ mod mcp;
 mod settings;
 mod stdio;
 
-pub use http::{Access, Bound, Operation, Route, bind, openapi, routes};
+pub use http::{Access, Bound, CONSENT_QUOTAS, Operation, Route, bind, openapi, routes};
 pub use settings::ServerSettings;
 pub use stdio::{serve_dialect, serve_stdio};
 

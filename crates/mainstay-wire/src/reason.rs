@@ -13,7 +13,13 @@ pub fn reason(reason: &Reason) -> Value {
         Reason::RateLimited { limit, retry_after } => {
             json!({"retry_after": retry_after, "limit": limit, "remaining": 0})
         }
-        Reason::PendingConsents { pending } => json!({ "pending": pending }),
+        Reason::PendingConsents { pending, id, url, operation, expires_ms } => json!({
+            "pending": pending,
+            "consent_id": id,
+            "consent_url": url,
+            "operation": operation,
+            "expires_at": iso8601(*expires_ms),
+        }),
         Reason::QueueFull { queue } => json!({ "queue": queue }),
         Reason::ConsentNeeded { id, url, operation, expires_ms } => json!({
             "consent_id": id,
@@ -21,6 +27,9 @@ pub fn reason(reason: &Reason) -> Value {
             "operation": operation,
             "expires_at": iso8601(*expires_ms),
         }),
+        Reason::ConsentDenied { id, reason, expires_ms } => {
+            json!({"consent_id": id, "reason": reason, "expires_at": iso8601(*expires_ms)})
+        }
         Reason::ConsentExpired => json!({ "expired": true }),
         Reason::Path { path } => json!({ "path": path }),
         Reason::EtagMismatch { path, etag } => json!({"path": path, "etag": etag}),

@@ -9,7 +9,7 @@ use mainstay_core::{CancellationToken, Registry, SystemClock};
 use mainstay_engine::{Engine, EngineSettings};
 use mainstay_sandbox::exec::{Network, SandboxMode};
 use mainstay_sandbox::{Guard, Workspace};
-use mainstay_server::About;
+use mainstay_server::{About, CONSENT_QUOTAS};
 use mainstay_store::{Store, StoreOptions};
 use mainstay_tools::{ResourceWatcher, Setup};
 
@@ -93,7 +93,8 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
 
 /// A misspelt name must not leave a dialect without the limit that was meant for it.
 fn check_dialect_quotas(config: &Config, more: Extensions) -> anyhow::Result<()> {
-    match config.engine.rate.per_dialect.keys().find(|name| more.dialect(name).is_none()) {
+    let is_known = |name: &str| more.dialect(name).is_some() || CONSENT_QUOTAS.contains(&name);
+    match config.engine.rate.per_dialect.keys().find(|name| !is_known(name)) {
         Some(name) => anyhow::bail!("engine.rate.per_dialect names {name:?}, and there is no such dialect"),
         None => Ok(()),
     }

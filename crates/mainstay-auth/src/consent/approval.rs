@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mainstay_core::{
     AnswerAction, CancellationToken, Context, Effect, Error, Kind, PlannedChange, Question, Reason, Result,
-    escape_invisible, new_id, redacted_full,
+    escape_invisible, iso8601, new_id, redacted_full,
 };
 use mainstay_store::{Approval, AuditEntry, Binding, Consent, ConsentState};
 use serde_json::{Value, json};
@@ -78,7 +78,7 @@ impl ConsentPolicy {
                 }
                 Ok(true)
             }
-            Approval::Denied { id } => Err(Error::denied(format!("This call was not approved (consent {id})."))),
+            Approval::Denied(consent) => Err(denied(*consent)),
             Approval::None => Ok(false),
         }
     }
@@ -101,13 +101,7 @@ impl ConsentPolicy {
         let id = new.id.clone();
         let consent = match self.requests.store.consents().request(new).await? {
             mainstay_store::ConsentRequest::Pending(consent) => *consent,
-            mainstay_store::ConsentRequest::TooMany { limit } => {
-                let message = format!(
-                    "{limit} of your calls already wait for consent, which is the limit. Have some of them decided (`mainstay consent list` shows them), or wait until they expire."
-                );
-                let reason = Reason::PendingConsents { pending: limit };
-                return Err(Error::new(Kind::RateLimited, message).with_reason(reason));
-            }
+            mainstay_store::ConsentRequest::TooMany { limit, oldest } => return Err(self.too_many(limit, *oldest)),
         };
         if consent.id == id {
             self.audit(context, &consent, "asked").await?;
@@ -205,6 +199,19 @@ impl ConsentPolicy {
         Ok(())
     }
 
+    /// A person has to decide something else before they can be asked about this call: a need for consent, then, and not
+    /// a rate that becomes free by itself. The error leads to the request that has waited longest.
+    fn too_many(&self, limit: u32, oldest: Consent) -> Error {
+        let Consent { id, expires_ms, binding, .. } = oldest;
+        let at = self.page_url(&id).map_or(String::new(), |url| format!(" The oldest is at {url}."));
+        let message = format!(
+            "{limit} of your calls already wait for consent, which is the limit, so no person was asked about this one.{at} Have some of them decided (`mainstay consent list` shows them), or wait until they expire, and make this call again."
+        );
+        let url = format!("{CONSENT_PATH}{id}");
+        let reason = Reason::PendingConsents { pending: limit, id, url, operation: binding.target, expires_ms };
+        Error::new(Kind::ConsentRequired, message).with_reason(reason)
+    }
+
     fn required(&self, request: &ConsentRequest<'_>, consent: &Consent) -> Error {
         let id = &consent.id;
         let at = self.page_url(id).map_or(String::new(), |url| format!(" at {url} or"));
@@ -225,6 +232,17 @@ fn summary(context: &Context, request: &ConsentRequest<'_>) -> String {
     let (tool, effect) = (request.display_name, request.effect.as_str());
     let notice = notice.map_or(String::new(), |notice| format!(" {notice}"));
     format!("{principal} asks to run {tool}, which {effect} something.{notice}")
+}
+
+/// The refusal of a call that a person denied, in their words if they gave any: the caller can react to those.
+fn denied(consent: Consent) -> Error {
+    let Consent { id, reason, expires_ms, .. } = consent;
+    let why = reason.as_deref().map_or_else(|| " No reason was given.".to_owned(), |why| format!(" The reason: {why}"));
+    let until = iso8601(expires_ms);
+    let message = format!(
+        "This call was not approved (consent {id}).{why}\nThe same call is refused until {until}; another call can be requested."
+    );
+    Error::denied(message).with_reason(Reason::ConsentDenied { id, reason, expires_ms })
 }
 
 /// `None` if the client cannot be asked this kind of question, or does not answer in time.

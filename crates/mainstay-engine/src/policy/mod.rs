@@ -6,7 +6,9 @@ pub(crate) mod record;
 pub(crate) mod shared_limits;
 mod window;
 
-use mainstay_core::{Caller, DialectPolicy, Error, Reason, Result, Scope};
+use std::sync::Arc;
+
+use mainstay_core::{Call, Caller, DialectPolicy, Error, Reason, Result, Scope};
 
 use crate::Engine;
 
@@ -15,16 +17,26 @@ impl Engine {
     /// reason still counts against the limits, because it costs work, too.
     pub(crate) async fn admit(
         &self,
-        caller: &Caller,
+        call: &Call,
         target: &str,
-        policy: DialectPolicy,
         needed: impl IntoIterator<Item = Option<Scope>>,
     ) -> Result<()> {
+        self.count(&call.caller, call.session.as_ref(), target, call.policy).await?;
+        authorize(&call.caller, needed)
+    }
+
+    /// Counts a request: in memory, or together with the other replicas.
+    pub(crate) async fn count(
+        &self,
+        caller: &Caller,
+        session: Option<&Arc<str>>,
+        target: &str,
+        policy: DialectPolicy,
+    ) -> Result<()> {
         match &self.0.shared_limits {
-            None => self.0.rate.admit(caller, target, policy)?,
-            Some(shared) => shared.admit(self.0.rate.counters(caller, target, policy)).await?,
+            None => self.0.rate.admit(caller, session, target, policy),
+            Some(shared) => shared.admit(self.0.rate.counters(caller, session, target, policy)).await,
         }
-        authorize(caller, needed)
     }
 }
 

@@ -19,16 +19,21 @@ use crate::settings::RateSettings;
 /// header makes a new client.
 type Client = Principal;
 
-/// Who a dialect's quota is counted for: the principal, or without authentication the address, as a prefix.
+/// Who a dialect's quota is counted for: the session, so that a team on one machine is not one client. Where there is
+/// none, the principal, or without authentication the address, as a prefix. Opening a session has none yet, so that
+/// new sessions are counted there, and cannot be had without end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum QuotaKey {
+    Session(Arc<str>),
     Principal(Principal),
     Address(Option<IpAddr>),
 }
 
 impl QuotaKey {
-    fn of(caller: &Caller) -> Self {
-        if caller.principal.is_local() {
+    fn of(caller: &Caller, session: Option<&Arc<str>>) -> Self {
+        if let Some(session) = session {
+            Self::Session(session.clone())
+        } else if caller.principal.is_local() {
             Self::Address(caller.ip.map(ip_prefix))
         } else {
             Self::Principal(caller.principal.clone())
@@ -77,20 +82,39 @@ impl RateLimits {
         self.configured.get(policy.name).copied().or(policy.quota)
     }
 
-    /// Counts a request of this name, or fails with the time until the next one is admitted.
-    pub(crate) fn admit(&self, caller: &Caller, tool: &str, policy: DialectPolicy) -> Result<()> {
+    /// Counts a request of this name, or fails with the time until the next one is admitted. `session` belongs to the
+    /// caller: one that is only claimed must not be given.
+    pub(crate) fn admit(
+        &self,
+        caller: &Caller,
+        session: Option<&Arc<str>>,
+        tool: &str,
+        policy: DialectPolicy,
+    ) -> Result<()> {
         if let Some(quota) = self.quota(policy) {
-            self.dialect_limit(policy.name, quota).admit(caller)?;
+            self.dialect_limit(policy.name, quota).admit(&QuotaKey::of(caller, session))?;
+        }
+        if policy.counts_apart {
+            return Ok(());
         }
         let limits = self.per_client.iter().chain(self.per_tool.get(tool));
         limits.into_iter().try_for_each(|limit| limit.admit(&caller.principal, &self.clock))
     }
 
     /// What a request is counted under, for replicas that count together: each client of each limit has a name.
-    pub(crate) fn counters(&self, caller: &Caller, tool: &str, policy: DialectPolicy) -> Vec<(String, Quota)> {
+    pub(crate) fn counters(
+        &self,
+        caller: &Caller,
+        session: Option<&Arc<str>>,
+        tool: &str,
+        policy: DialectPolicy,
+    ) -> Vec<(String, Quota)> {
         let client = &caller.principal;
-        let of_dialect = |quota| (format!("dialect {} {:?}", policy.name, QuotaKey::of(caller)), quota);
+        let of_dialect = |quota| (format!("dialect {} {:?}", policy.name, QuotaKey::of(caller, session)), quota);
         let dialect = self.quota(policy).map(of_dialect);
+        if policy.counts_apart {
+            return dialect.into_iter().collect();
+        }
         let per_client = self.per_client.as_ref().map(|limit| (format!("client {client}"), limit.quota));
         let per_tool = self.per_tool.get(tool).map(|limit| (format!("tool {tool} {client}"), limit.quota));
         [dialect, per_client, per_tool].into_iter().flatten().collect()
@@ -118,8 +142,8 @@ impl DialectLimit {
         Self { quota, calls: Window::new(quota.calls, Duration::from_secs(u64::from(quota.seconds.max(1)))) }
     }
 
-    fn admit(&self, caller: &Caller) -> Result<()> {
-        self.calls.admit(&QuotaKey::of(caller), Instant::now()).map_err(|wait| refusal(self.quota, wait))
+    fn admit(&self, key: &QuotaKey) -> Result<()> {
+        self.calls.admit(key, Instant::now()).map_err(|wait| refusal(self.quota, wait))
     }
 }
 
@@ -148,6 +172,11 @@ pub(super) fn refusal(quota: Quota, wait: Duration) -> Error {
 mod tests {
     use super::*;
 
+    /// Without a session.
+    fn admit(limits: &RateLimits, caller: &Caller, tool: &str, policy: DialectPolicy) -> Result<()> {
+        limits.admit(caller, None, tool, policy)
+    }
+
     fn limits() -> RateLimits {
         let quota = |calls| Quota { calls, seconds: 60 };
         RateLimits::new(&RateSettings {
@@ -160,8 +189,8 @@ mod tests {
     #[test]
     fn a_client_is_rejected_past_its_quota_and_told_when_to_retry() {
         let (limits, caller) = (limits(), Caller::local(None));
-        assert!((0..3).all(|_| limits.admit(&caller, "any", DialectPolicy::default()).is_ok()));
-        let refused = limits.admit(&caller, "any", DialectPolicy::default()).unwrap_err();
+        assert!((0..3).all(|_| admit(&limits, &caller, "any", DialectPolicy::default()).is_ok()));
+        let refused = admit(&limits, &caller, "any", DialectPolicy::default()).unwrap_err();
         assert_eq!(refused.kind, Kind::RateLimited);
         assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 3, retry_after: 20 });
     }
@@ -169,16 +198,16 @@ mod tests {
     #[test]
     fn a_tool_can_have_a_limit_of_its_own() {
         let (limits, caller) = (limits(), Caller::local(None));
-        assert!(limits.admit(&caller, "slow", DialectPolicy::default()).is_ok());
-        assert!(limits.admit(&caller, "slow", DialectPolicy::default()).is_err());
+        assert!(admit(&limits, &caller, "slow", DialectPolicy::default()).is_ok());
+        assert!(admit(&limits, &caller, "slow", DialectPolicy::default()).is_err());
     }
 
     #[test]
     fn clients_do_not_share_a_bucket() {
         let limits = limits();
         let other = Caller { principal: Principal::new("https://issuer", "b"), ..Caller::local(None) };
-        assert!((0..3).all(|_| limits.admit(&Caller::local(None), "any", DialectPolicy::default()).is_ok()));
-        assert!(limits.admit(&other, "any", DialectPolicy::default()).is_ok());
+        assert!((0..3).all(|_| admit(&limits, &Caller::local(None), "any", DialectPolicy::default()).is_ok()));
+        assert!(admit(&limits, &other, "any", DialectPolicy::default()).is_ok());
     }
 
     #[test]
@@ -189,14 +218,37 @@ mod tests {
         let from = |ip: &str| Caller::local(Some(ip.parse().unwrap()));
         let alice = |ip: &str| Caller { principal: Principal::new("https://issuer", "alice"), ..from(ip) };
         for caller in [from("127.0.0.1"), from("2001:db8::1"), alice("127.0.0.1")] {
-            assert!((0..2).all(|_| limits.admit(&caller, "any", declared).is_ok()));
-            assert!(limits.admit(&caller, "any", declared).is_err());
-            assert!(limits.admit(&caller, "any", DialectPolicy::default()).is_ok(), "other dialects do not share it");
+            assert!((0..2).all(|_| admit(&limits, &caller, "any", declared).is_ok()));
+            assert!(admit(&limits, &caller, "any", declared).is_err());
+            assert!(admit(&limits, &caller, "any", DialectPolicy::default()).is_ok(), "other dialects do not share it");
         }
         for same in ["127.0.0.2", "::1", "::ffff:127.0.0.1", "2001:db8::2"] {
-            assert!(limits.admit(&from(same), "any", declared).is_err(), "{same}");
+            assert!(admit(&limits, &from(same), "any", declared).is_err(), "{same}");
         }
-        assert!(limits.admit(&alice("10.0.0.9"), "any", declared).is_err(), "another address is the same person");
+        assert!(admit(&limits, &alice("10.0.0.9"), "any", declared).is_err(), "another address is the same person");
+    }
+
+    #[test]
+    fn each_session_has_the_whole_quota_and_what_has_none_shares_that_of_its_address() {
+        let declared = DialectPolicy { name: "strict", quota: Some(Quota { calls: 2, seconds: 60 }), ..limitless() };
+        let limits = RateLimits::new(&RateSettings::default());
+        let caller = Caller::local(Some("127.0.0.1".parse().unwrap()));
+        let admit = |session: Option<&str>| {
+            let session: Option<Arc<str>> = session.map(Into::into);
+            limits.admit(&caller, session.as_ref(), "any", declared).is_ok()
+        };
+        for session in [Some("a"), Some("b"), None] {
+            assert_eq!([admit(session), admit(session), admit(session)], [true, true, false], "{session:?}");
+        }
+    }
+
+    #[test]
+    fn what_counts_apart_is_not_kept_out_by_the_limits_of_its_client() {
+        let (limits, caller) = (limits(), Caller::local(None));
+        while admit(&limits, &caller, "any", limitless()).is_ok() {}
+        let apart = DialectPolicy { name: "strict", counts_apart: true, ..limitless() };
+        assert!((0..2).all(|_| admit(&limits, &caller, "any", apart).is_ok()));
+        assert!(admit(&limits, &caller, "any", apart).is_err(), "it has a quota of its own");
     }
 
     #[test]

@@ -105,6 +105,21 @@ async fn a_decision_is_made_once() {
 }
 
 #[tokio::test]
+async fn a_denial_tells_the_caller_the_persons_reason_and_how_long_it_holds() {
+    let fixture = Fixture::new().await;
+    let agent = with_token("agent", "read delete");
+    for (file, given) in [("a", Some("ask ann first")), ("b", None)] {
+        let id = fixture.asked(&agent, json!({ "file": file })).await;
+        fixture.engine.consent().decide(&local(), &id, false, given).await.unwrap();
+        let refused = fixture.call(&agent, "test_wipe", json!({ "file": file })).await.unwrap_err();
+        assert!(refused.public.contains(given.unwrap_or("No reason was given")), "{refused}");
+        assert!(refused.public.contains("2027-01-15T08:30:00Z"), "{refused}");
+        let Reason::ConsentDenied { id: of, reason, .. } = *refused.reason.unwrap() else { panic!("no reason") };
+        assert_eq!((of, reason.as_deref()), (id, given));
+    }
+}
+
+#[tokio::test]
 async fn nobody_decides_on_their_own_request_or_without_the_scope() {
     let fixture = Fixture::new().await;
     let alice = with_token("alice", "read delete consent");

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use mainstay_core::{Answer, BoxFuture, Kind, Note, OpenQuestions, Result, Sink};
+use mainstay_core::{Answer, BoxFuture, Kind, Note, OpenQuestions, Reason, Result, Sink, iso8601};
 use mainstay_engine::EngineSettings;
 use serde_json::json;
 
@@ -81,11 +82,17 @@ async fn past_fifty_requests_that_wait_no_further_one_is_taken() {
     let alice = with_token("alice", "delete");
     let first = fixture.asked(&alice, json!({"file": "0"})).await;
     for number in 1..50 {
+        fixture.clock.advance(Duration::from_millis(1));
         fixture.asked(&alice, json!({ "file": number.to_string() })).await;
     }
     let refused = fixture.call(&alice, "test_wipe", json!({"file": "50"})).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::RateLimited, "{refused}");
+    assert_eq!(refused.kind, Kind::ConsentRequired, "no rate that becomes free by itself: {refused}");
     assert!(refused.public.contains("mainstay consent list"), "{refused}");
+    let Reason::PendingConsents { pending: 50, id, url, operation, expires_ms } = *refused.reason.unwrap() else {
+        panic!("the reason says which request to decide first")
+    };
+    assert_eq!((&id, &url), (&first, &format!("/api/mcp/consent/{first}")));
+    assert_eq!((operation.as_str(), iso8601(expires_ms).as_str()), ("test_wipe", "2027-01-15T08:30:00Z"));
     assert_eq!(fixture.asked(&alice, json!({"file": "0"})).await, first, "the same question is not another one");
     fixture.asked(&with_token("bob", "delete"), json!({"file": "50"})).await;
     fixture.engine.consent().decide(&local(), &first, false, None).await.unwrap();

@@ -132,7 +132,9 @@ impl Dispatcher {
             let server = ServerState { version: self.version, session: opened.as_deref(), tools, resources, prompts };
             Ok((self.dialect.initialize(params, server), opened))
         };
-        let result = self.query("initialize", None, context, work).await;
+        // Outside of any session the request names: what opens sessions must not come out of a session's own quota.
+        let call = self.call_of(context, None);
+        let result = self.engine.audited_query("initialize", &call, None, work).await;
         let (result, opened) = result.map_err(|error| self.error(&error, "initialize", context))?;
         // Only now: an `initialize` that a policy rejected does not open the gate.
         self.initialized.store(true, Ordering::Release);

@@ -20,6 +20,7 @@ mod route;
 mod routes;
 mod ws;
 
+pub use consent::CONSENT_QUOTAS;
 pub use listener::{Bound, bind};
 pub use openapi::openapi;
 pub use route::{Access, Operation};

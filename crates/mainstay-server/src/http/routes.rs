@@ -246,7 +246,7 @@ fn view(path: &'static str, schema: &str, operation: Operation, view: View) -> R
 /// Both methods of a consent request.
 fn consent_operations() -> [Operation; 2] {
     let not_found = (404, "The request does not exist, or you may not see it.");
-    let (rate, store) = ((429, "Too many requests."), (503, "The store is not available."));
+    let (rate, store) = ((429, "Too many requests. See Retry-After."), (503, "The store is not available."));
     [
         Operation::get("agents", "Show a call that waits for consent")
             .describe("A browser gets a page, or the sign-in page if it needs a token.")

@@ -67,7 +67,7 @@ pub enum ConsentRequest {
     /// It is pending, or the one that was pending with the same binding is.
     Pending(Box<Consent>),
     /// This principal has as many pending requests as it may have; this one was not stored.
-    TooMany { limit: u32 },
+    TooMany { limit: u32, oldest: Box<Consent> },
 }
 
 /// What a person decides about a request.
@@ -95,9 +95,7 @@ pub enum Approval {
     Approved {
         id: String,
     },
-    Denied {
-        id: String,
-    },
+    Denied(Box<Consent>),
     /// There is no request, or it is pending, was used up or has expired.
     None,
 }
@@ -127,6 +125,8 @@ const PENDING_OR_DENIED: &str = select_consent!(
     "WHERE principal = $1 AND target = $2 AND args_digest = $3 AND policy = $4 \
      AND state IN ('pending', 'denied') AND expires_ms > $5 ORDER BY state DESC, created_ms DESC LIMIT 1"
 );
+const OLDEST_PENDING: &str =
+    select_consent!("WHERE principal = $1 AND state = 'pending' AND expires_ms > $2 ORDER BY created_ms, id LIMIT 1");
 const COUNT_PENDING: &str =
     "SELECT COUNT(*) FROM consent WHERE principal = $1 AND state = 'pending' AND expires_ms > $2";
 const INSERT: &str = "INSERT INTO consent \
@@ -153,7 +153,10 @@ impl Consents<'_> {
             }
             let pending: Option<i64> = db.one(COUNT_PENDING, &params![principal, new.created_ms]).await?;
             if pending >= Some(i64::from(MOST_PENDING)) {
-                return Ok(Some(ConsentRequest::TooMany { limit: MOST_PENDING }));
+                let oldest = db.one(OLDEST_PENDING, &params![principal, new.created_ms]).await?;
+                return Ok(
+                    oldest.map(|oldest| ConsentRequest::TooMany { limit: MOST_PENDING, oldest: Box::new(oldest) })
+                );
             }
             let Consent { id, summary, arguments, created_ms, expires_ms, .. } = new;
             let values =
@@ -201,7 +204,7 @@ impl Consents<'_> {
             }
             let newest: Option<Consent> = db.one(PENDING_OR_DENIED, &values).await?;
             let denied = newest.filter(|consent| consent.state == ConsentState::Denied);
-            Ok(denied.map_or(Approval::None, |consent| Approval::Denied { id: consent.id }))
+            Ok(denied.map_or(Approval::None, |consent| Approval::Denied(Box::new(consent))))
         })
     }
 }

@@ -50,7 +50,7 @@ fn ruling(id: &str, by: &str, approve: bool, now_ms: i64) -> Decision {
 async fn filed(store: &Store, new: Consent) -> Consent {
     match store.consents().request(new).await.unwrap() {
         ConsentRequest::Pending(consent) => *consent,
-        ConsentRequest::TooMany { limit } => panic!("{limit} wait"),
+        ConsentRequest::TooMany { limit, .. } => panic!("{limit} wait"),
     }
 }
 
@@ -111,10 +111,13 @@ async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Ar
     });
     let (waiting, rejected): (Vec<_>, Vec<_>) =
         at_once.await.into_iter().partition(|filed| matches!(filed, ConsentRequest::Pending(_)));
-    assert_eq!(
-        (waiting.len(), rejected.as_slice()),
-        (50, [const { ConsentRequest::TooMany { limit: 50 } }; 10].as_slice())
-    );
+    assert_eq!((waiting.len(), rejected.len()), (50, 10));
+    // All were made at the same time, so the first by id is the oldest. What is rejected names it.
+    let pending = store.consents().pending(10, 100).await.unwrap();
+    for filed in rejected {
+        let ConsentRequest::TooMany { limit, oldest } = filed else { panic!("{filed:?}") };
+        assert!(limit == 50 && pending.contains(&oldest), "{oldest:?}");
+    }
     let ConsentRequest::Pending(one) = &waiting[0] else { panic!("{waiting:?}") };
     assert_eq!(store.consents().find("ann60").await.unwrap(), None);
     // The same request, one of another principal, and one after a decision or when the others have expired: all are stored.
@@ -123,7 +126,9 @@ async fn the_fifty_first_pending_request_of_a_principal_is_rejected(database: Ar
     assert_eq!(store.consents().decide(ruling(&one.id, "boss", false, 30)).await.unwrap(), DecisionOutcome::Recorded);
     filed(&store, numbered("ann", 61, 30)).await;
     let next = store.consents().request(numbered("ann", 62, 40)).await.unwrap();
-    assert_eq!(next, ConsentRequest::TooMany { limit: 50 });
+    let ConsentRequest::TooMany { limit: 50, oldest } = next else { panic!("{next:?}") };
+    let anns = store.consents().pending(40, 100).await.unwrap().into_iter().find(|one| one.binding.principal == "ann");
+    assert_eq!(Some(*oldest), anns);
     filed(&store, numbered("ann", 63, 110)).await;
 }
 
@@ -199,7 +204,10 @@ async fn a_denial_holds_until_there_is_a_new_request(database: Arc<TestDatabase>
     let store = database.open().await;
     store.consents().request(request("c1", 10)).await.unwrap();
     store.consents().decide(ruling("c1", "boss", false, 20)).await.unwrap();
-    assert_eq!(store.consents().use_approval(binding(), 30).await.unwrap(), Approval::Denied { id: "c1".into() });
+    let Approval::Denied(denied) = store.consents().use_approval(binding(), 30).await.unwrap() else {
+        panic!("allowed")
+    };
+    assert_eq!((denied.id.as_str(), denied.reason.as_deref()), ("c1", Some("too much")));
     store.consents().request(request("c2", 30)).await.unwrap();
     assert_eq!(store.consents().use_approval(binding(), 31).await.unwrap(), Approval::None);
     assert_eq!(store.consents().use_approval(binding(), 1000).await.unwrap(), Approval::None);

@@ -55,23 +55,36 @@ fn response(code: i32, message: impl Into<String>, data: Option<Value>) -> Error
 pub(super) fn of_error(error: &Error, operation: &str, now: Timestamp) -> ErrorResponse {
     let (code, title) = numbered(error.kind);
     match error.reason.as_deref() {
-        Some(Reason::RateLimited { limit, retry_after }) => rate_limited(*limit, *retry_after, now),
+        Some(Reason::RateLimited { limit, retry_after }) => {
+            rate_limited(title.to_owned(), u64::from(*limit), *retry_after, now)
+        }
+        Some(Reason::QueueFull { queue }) => {
+            rate_limited(titled(title, &error.public), *queue, error.retry_after().unwrap_or(1), now)
+        }
         Some(consent @ Reason::ConsentNeeded { .. }) => {
             response(code, format!("{title} for {operation}"), Some(reason(consent)))
         }
-        other => response(code, titled(title, &error.public), other.map(reason)),
+        other => {
+            let mut response = response(code, titled(title, &error.public), other.map(reason));
+            // Every 429 says when to try again.
+            response.http.headers = error.retry_after().map(retry_after_header).into_iter().collect();
+            response
+        }
     }
 }
 
+fn retry_after_header(seconds: u64) -> (&'static str, String) {
+    ("retry-after", seconds.to_string())
+}
+
 /// The same numbers are in the data and in the headers.
-fn rate_limited(limit: u32, retry_after: u64, now: Timestamp) -> ErrorResponse {
-    let (code, title) = numbered(Kind::RateLimited);
+fn rate_limited(message: String, limit: u64, retry_after: u64, now: Timestamp) -> ErrorResponse {
     // In seconds of Unix time.
     let reset = now.as_second().saturating_add_unsigned(retry_after);
     let data = json!({"retry_after": retry_after, "limit": limit, "remaining": 0, "reset": reset});
-    let mut error = response(code, title, Some(data));
+    let mut error = response(RATE_LIMITED, message, Some(data));
     error.http.headers = vec![
-        ("retry-after", retry_after.to_string()),
+        retry_after_header(retry_after),
         ("x-ratelimit-limit", limit.to_string()),
         ("x-ratelimit-remaining", "0".to_owned()),
         ("x-ratelimit-reset", reset.to_string()),
@@ -158,6 +171,45 @@ mod tests {
             json!({"code": -32004, "message": "Access denied: Path outside project directory", "data": data});
         assert_eq!(parsed(&of_error(&error, "resources/read", Timestamp::UNIX_EPOCH)), expected);
         assert_eq!(of_error(&Error::not_found("gone"), "", Timestamp::UNIX_EPOCH).data, None);
+    }
+
+    #[test]
+    fn whatever_is_refused_for_its_rate_says_when_to_retry_and_too_many_consents_are_not_a_rate() {
+        let now = Timestamp::from_second(1_758_202_648).unwrap();
+        let refused = |reason: Option<Reason>| {
+            let error = Error::new(Kind::RateLimited, "Later.");
+            of_error(&reason.map_or(error.clone(), |reason| error.with_reason(reason)), "tools/list", now)
+        };
+        let reasons = [Reason::RateLimited { limit: 100, retry_after: 30 }, Reason::QueueFull { queue: 1024 }];
+        for fault in reasons.into_iter().map(Some).chain([None]).map(refused) {
+            assert_eq!((fault.code, fault.http.status), (-32002, 429));
+            assert!(fault.http.headers.iter().any(|(name, _)| *name == "retry-after"), "{fault:?}");
+        }
+        let full = refused(Some(Reason::QueueFull { queue: 1024 }));
+        let data = json!({"retry_after": 1, "limit": 1024, "remaining": 0, "reset": 1_758_202_649});
+        assert_eq!((full.data, full.message.as_ref()), (Some(data), "Rate limit exceeded: Later."));
+
+        let pending = Reason::PendingConsents {
+            pending: 50,
+            id: "c-1".into(),
+            url: "/api/mcp/consent/c-1".into(),
+            operation: "delete_all_data".into(),
+            expires_ms: 1_758_191_400_000,
+        };
+        let fault = of_error(&Error::new(Kind::ConsentRequired, "50 wait.").with_reason(pending), "tools/call", now);
+        let data = json!({"pending": 50, "consent_id": "c-1", "consent_url": "/api/mcp/consent/c-1",
+            "operation": "delete_all_data", "expires_at": "2025-09-18T10:30:00Z"});
+        assert_eq!((fault.code, fault.http.status, fault.data), (-32003, 403, Some(data)));
+        assert_eq!((fault.message.as_ref(), fault.http.without_id), ("Consent required: 50 wait.", false));
+    }
+
+    #[test]
+    fn a_denial_carries_the_reason_of_the_person() {
+        let reason = Some("not on a Friday".to_owned());
+        let denied = Reason::ConsentDenied { id: "c-1".into(), reason, expires_ms: 1_758_191_400_000 };
+        let fault = of_error(&Error::denied("Denied.").with_reason(denied), "x", Timestamp::UNIX_EPOCH);
+        let data = json!({"consent_id": "c-1", "reason": "not on a Friday", "expires_at": "2025-09-18T10:30:00Z"});
+        assert_eq!((fault.code, fault.data), (-32004, Some(data)));
     }
 
     #[test]

@@ -45,11 +45,12 @@ pub const ENTRY: DialectEntry = DialectEntry {
     build: |_| Ok(Arc::new(Agents)),
 };
 
-/// Also applies to the contract's REST API and consent pages.
+/// Also applies to the contract's REST API.
 pub const POLICY: DialectPolicy = DialectPolicy {
     name: NAME,
     quota: Some(Quota { calls: 100, seconds: 60 }),
     first_result_wins: true,
+    counts_apart: false,
     deadline: None,
     response_bytes: None,
 };

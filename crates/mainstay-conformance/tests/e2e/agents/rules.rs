@@ -43,19 +43,84 @@ pub(crate) fn audit(http: &mut Http, headers: &[(&str, &str)], query: &str) -> V
 }
 
 #[test]
-fn a_rate_limit_is_not_reset_by_a_new_session_a_forged_header_or_another_route() {
+fn each_session_has_the_whole_limit_and_opening_one_counts_against_the_address() {
     let data = tempfile::tempdir().unwrap();
-    let server = limited(data.path(), 6);
+    let server = limited(data.path(), 3);
     let mut http = server.connect();
-    let session = open(&mut http, &[]);
+    let sessions = [open(&mut http, &[]), open(&mut http, &[])];
+    let mut list = |session: &str| ask(&mut http, &[("X-Session-ID", session)], "tools/list", &json!({})).status;
+    for session in &sessions {
+        assert_eq!([list(session), list(session), list(session), list(session)], [200, 200, 200, 429], "{session}");
+    }
+    // A session has no sessions of its own to give: neither one that is used up nor a fresh one opens more than the
+    // address may.
+    let last = ask(&mut http, &[("X-Session-ID", &sessions[0])], "initialize", &json!({}));
+    let fresh = last.header("x-session-id").unwrap().to_owned();
+    for headers in [vec![], vec![("X-Session-ID", sessions[0].as_str())], vec![("X-Session-ID", fresh.as_str())]] {
+        assert_eq!(ask(&mut http, &headers, "initialize", &json!({})).status, 429, "{headers:?}");
+    }
+    assert_eq!(ask(&mut http, &[("X-Session-ID", &fresh)], "tools/list", &json!({})).status, 200);
+}
+
+#[test]
+fn agents_that_used_up_their_limit_do_not_lock_out_the_person_who_decides() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("c.toml");
+    let limits = "[engine.rate.per_client]\ncalls = 3\nseconds = 3600\n[engine.rate.per_dialect.agents]\ncalls = 3\nseconds = 3600\n[engine.rate.per_dialect.consent_status]\ncalls = 1\nseconds = 3600\n";
+    std::fs::write(&file, limits).unwrap();
+    let server = Server::start(data.path(), &["--config", file.to_str().unwrap()]);
+    let mut http = server.connect();
+    let call = json!({"name": "delete_all_data", "arguments": {}});
+    let needed = ask(&mut http, &[], "tools/call", &call).message();
+    let url = needed["error"]["data"]["consent_url"].as_str().unwrap_or_else(|| panic!("{needed}")).to_owned();
+    while ask(&mut http, &[], "tools/list", &json!({})).status == 200 {}
+    // Nor do programs that poll for the decision; they are told when to come again.
+    assert_eq!(get(&mut http, &[], &url).status, 200);
+    let polled = get(&mut http, &[], &url);
+    assert_eq!(polled.status, 429, "{}", polled.body);
+    assert!(polled.header("retry-after").unwrap().parse::<u64>().unwrap() > 0);
+    assert_eq!(get(&mut http, &[("Accept", "text/html")], &url).status, 200);
+    let decided = http.rpc(&url, &[], &json!({"decision": "denied", "reason": "not today"}));
+    assert_eq!(decided.status, 200, "{}", decided.body);
+}
+
+#[test]
+fn a_denied_call_carries_the_reason_and_a_page_that_is_asked_for_too_often_says_when_to_retry() {
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("c.toml");
+    std::fs::write(&file, "[engine.rate.per_dialect.consent]\ncalls = 1\nseconds = 3600\n").unwrap();
+    let server = Server::start(data.path(), &["--config", file.to_str().unwrap()]);
+    let mut http = server.connect();
+    let call = json!({"name": "delete_all_data", "arguments": {}});
+    let needed = ask(&mut http, &[], "tools/call", &call).message()["error"]["data"].take();
+    let url = needed["consent_url"].as_str().unwrap().to_owned();
+    http.rpc(&url, &[], &json!({"decision": "denied", "reason": "the audit is on Monday"}));
+    let denied = ask(&mut http, &[], "tools/call", &call);
+    let error = denied.message()["error"].take();
+    assert_eq!((denied.status, &error["code"]), (403, &json!(-32004)), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("the audit is on Monday"), "{error}");
+    let data = json!({"consent_id": needed["consent_id"], "reason": "the audit is on Monday",
+        "expires_at": needed["expires_at"]});
+    assert_eq!(error["data"], data);
+    let page = get(&mut http, &[("Accept", "text/html")], &url);
+    assert!(page.status == 429 && page.header("retry-after").is_some(), "{}", page.status);
+    let decision = http.rpc(&url, &[], &json!({"decision": "approved"}));
+    assert!(decision.status == 429 && decision.header("retry-after").is_some(), "{}", decision.status);
+}
+
+#[test]
+fn a_rate_limit_is_not_reset_by_a_forged_header_or_another_route() {
+    let data = tempfile::tempdir().unwrap();
+    let server = limited(data.path(), 5);
+    let mut http = server.connect();
     open(&mut http, &[]);
-    assert_eq!(ask(&mut http, &[("X-Session-ID", &session)], "tools/list", &json!({})).status, 200);
+    open(&mut http, &[]);
     assert_eq!(get(&mut http, &[], "/api/mcp/security").status, 200);
     assert_eq!(ask(&mut http, &[], "no/such", &json!({})).status, 400);
     assert_eq!(ask(&mut http, &[], "tools/call", &json!({"name": "no_such"})).status, 400);
     for headers in [
         vec![],
-        vec![("X-Session-ID", session.as_str())],
+        vec![("X-Session-ID", "0123456789abcdef0123456789abcdef")],
         vec![("X-Client-IP", "10.1.2.3"), ("True-Client-IP", "10.1.2.3"), ("X-User-ID", "else")],
     ] {
         let mut http = server.connect();

@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::ConsentView;
-use mainstay_core::{Call, Error, Kind, Reason, Result};
+use mainstay_core::{Call, DialectPolicy, Error, Kind, Quota, Reason, Result};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -20,6 +20,23 @@ const FOREIGN_FORM: &str =
 
 /// How much of an id is recorded: the id in the URL can be any text.
 const RECORDED_ID_CHARS: usize = 64;
+
+/// Pages and decisions count apart from everything else: without tokens the person and the agents share an address, and
+/// agents that call often must not lock out the person they wait for.
+const PERSON: DialectPolicy = DialectPolicy {
+    name: "consent",
+    quota: Some(Quota { calls: 100, seconds: 60 }),
+    counts_apart: true,
+    first_result_wins: false,
+    deadline: None,
+    response_bytes: None,
+};
+
+/// Programs that ask again and again what was decided use up a quota of their own.
+const PROGRAM: DialectPolicy = DialectPolicy { name: "consent_status", ..PERSON };
+
+/// The names under which the configuration can set the quotas of consent requests, besides those of dialects.
+pub const CONSENT_QUOTAS: [&str; 2] = [PERSON.name, PROGRAM.name];
 
 /// A decision as JSON. Unknown members are rejected: a misspelt `reason` must not be lost without notice.
 #[derive(Deserialize)]
@@ -46,10 +63,11 @@ pub(crate) async fn show(
     let (parts, _) = request.into_parts();
     let visitor = Visitor::new(&parts)?;
     let find = consents.engine.consent().find(&visitor.caller, &id);
-    let found = consents.audited(&visitor, "show", &id, find).await;
     if body::accepts(&parts.headers, "text/html") {
+        let found = consents.audited(&visitor, PERSON, "show", &id, find).await;
         return Ok(consents.page(&visitor, found).await);
     }
+    let found = consents.audited(&visitor, PROGRAM, "show", &id, find).await;
     // Not to be cached: the status changes when somebody decides.
     Ok(to_json(found, |consent| ([(header::CACHE_CONTROL, "no-store")], Json(consent))))
 }
@@ -86,7 +104,7 @@ impl Consents {
             policy.check_unattended(&visitor.caller, id).await?;
             policy.decide(&visitor.caller, id, approve, reason.as_deref()).await
         };
-        let decided = self.audited(visitor, "decide", id, deciding).await;
+        let decided = self.audited(visitor, PERSON, "decide", id, deciding).await;
         to_json(decided, |consent| Json(json!({"success": true, "consent_id": consent.id, "status": consent.status})))
     }
 
@@ -104,7 +122,7 @@ impl Consents {
             };
             self.engine.consent().decide(&visitor.caller, id, approve, Some(&form_field(sent, "reason"))).await
         };
-        let decided = self.audited(visitor, "decide", id, deciding).await;
+        let decided = self.audited(visitor, PERSON, "decide", id, deciding).await;
         self.page(visitor, decided).await
     }
 
@@ -112,22 +130,23 @@ impl Consents {
     async fn page(&self, visitor: &Visitor<'_>, found: Result<ConsentView>) -> Response {
         match found {
             Ok(consent) => page::request(self, visitor, &consent).await,
-            Err(error) => page::error(status(&error), &error.to_string()),
+            Err(error) => refused(&error, page::error),
         }
     }
 
-    /// Counts against the caller's rate limit and leaves an audit row, whatever the result: attempts to see or decide
-    /// the requests of others are on record. The view has the tool's name as people know it.
+    /// Counts against the quota and leaves an audit row, whatever the result: attempts to see or decide the requests of
+    /// others are on record. The view has the tool's name as people know it.
     async fn audited(
         &self,
         visitor: &Visitor<'_>,
+        quota: DialectPolicy,
         what: &str,
         id: &str,
         work: impl Future<Output = Result<ConsentView>>,
     ) -> Result<ConsentView> {
         let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
         let mut call = Call::new(visitor.caller.clone());
-        call.policy = mainstay_wire::agents::POLICY;
+        call.policy = quota;
         let operation = format!("consent/{what} {id}");
         let mut consent = self.engine.audited_query(&operation, &call, None, work).await?;
         if let Some(name) = self.engine.display_name(&consent.operation) {
@@ -140,7 +159,16 @@ impl Consents {
 fn to_json<R: IntoResponse>(result: Result<ConsentView>, encode: impl FnOnce(ConsentView) -> R) -> Response {
     match result {
         Ok(consent) => encode(consent).into_response(),
-        Err(error) => error_response(status(&error), &error.to_string()),
+        Err(error) => refused(&error, error_response),
+    }
+}
+
+/// The response to a request that failed. One that came too often is told when to come again.
+fn refused(error: &Error, respond: impl FnOnce(StatusCode, &str) -> Response) -> Response {
+    let response = respond(status(error), &error.to_string());
+    match error.retry_after() {
+        Some(seconds) => ([(header::RETRY_AFTER, seconds.to_string())], response).into_response(),
+        None => response,
     }
 }
 

@@ -29,6 +29,7 @@ use crate::http::body::{self, Rejection};
 use cookie::Cookies;
 use csrf::Csrf;
 
+pub use decide::CONSENT_QUOTAS;
 pub(crate) use decide::{decide, show};
 pub(crate) use page::STYLE;
 pub(crate) use sign_in::with_sign_in;
