@@ -49,6 +49,14 @@ string_enum! {
     }
 }
 
+impl Kind {
+    /// Whether a tool that fails this way has changed nothing, so that the same call may succeed once what stood in its
+    /// way is gone. What was cut off or is our own fault may have happened in part.
+    pub const fn changed_nothing(self) -> bool {
+        !matches!(self, Self::Cancelled | Self::TimedOut | Self::Internal)
+    }
+}
+
 /// A failure with a line for the caller and a detail for the operator.
 ///
 /// `public` crosses the wire; `detail` goes to the log with the request's id and nowhere else.

@@ -231,16 +231,14 @@ impl Engine {
         call.policy.deadline.map_or(limit, |dialect| dialect.min(limit))
     }
 
-    /// Keeps the result under the key, unless the call only asked a question and will be made again. What was cut off
-    /// has no known outcome: its key stays claimed, so that a second attempt is not a second effect.
+    /// Keeps the result under the key, unless the call failed without changing anything: it asked a question, or found a
+    /// conflict that can be resolved, and will be made again. What was cut off has no known outcome: its key stays
+    /// claimed, so that a second attempt is not a second effect.
     async fn settle<T: ResolvedTarget>(&self, claim: Option<Claim>, ran: &Result<Result<T::Output>>) -> Result<()> {
         let (Some(claim), Ok(result)) = (claim, ran) else { return Ok(()) };
         let keys = self.0.store.idempotency();
         match result {
-            // Nothing was changed, and the same call can succeed later.
-            Err(error) if matches!(error.kind, Kind::InputRequired | Kind::ConsentRequired) => {
-                claim.abandon(keys).await
-            }
+            Err(error) if error.kind.changed_nothing() => claim.abandon(keys).await,
             Err(error) => claim.finish(keys, Err(error)).await,
             Ok(output) => match T::as_reply(output) {
                 Some(reply) => claim.finish(keys, Ok(reply)).await,

@@ -8,6 +8,7 @@ use crate::Engine;
 
 /// A key that this call holds: it runs under it, once.
 pub(crate) struct Claim {
+    /// Whose key it is: see [`owner`].
     principal: String,
     key: String,
 }
@@ -24,7 +25,7 @@ impl Engine {
     pub(crate) async fn claim(&self, key: Option<&str>, call: &Call, target: &str, digest: &str) -> Result<Entry> {
         let Some(key) = key else { return Ok(Entry::Go(None)) };
         check_key(key)?;
-        let claim = Claim { principal: call.caller.principal.to_string(), key: key.to_owned() };
+        let claim = Claim { principal: owner(call), key: key.to_owned() };
         let now_ms = self.clock().now_ms();
         let wanted = KeyClaim {
             principal: claim.principal.clone(),
@@ -56,11 +57,24 @@ impl Engine {
         let Some(key) = key else { return Ok(None) };
         check_key(key)?;
         let now_ms = self.clock().now_ms();
-        match self.0.store.idempotency().find(call.caller.principal.as_str(), key, now_ms).await? {
+        match self.0.store.idempotency().find(&owner(call), key, now_ms).await? {
             None => Ok(None),
             Some(HeldKey { outcome: Some(outcome), .. }) => read(&outcome).map(Some),
             Some(HeldKey { outcome: None, .. }) => Err(busy(key)),
         }
+    }
+}
+
+/// Whose keys these are. Where the first result is the answer to whatever comes next, a key that somebody else uses as
+/// well would give them a stranger's result; and without tokens all clients are one principal, so there they are told
+/// apart by their sessions. Elsewhere such a key is a conflict, and a client that returns in a new session has to find
+/// the result of its call.
+fn owner(call: &Call) -> String {
+    let principal = &call.caller.principal;
+    match &call.session {
+        // No principal has this form: that of an issuer has a space in it.
+        Some(session) if call.policy.first_result_wins && principal.is_local() => format!("{principal}#{session}"),
+        Some(_) | None => principal.to_string(),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn get(http: &mut Http, headers: &[(&str, &str)], path: &str) -> Repl
     http.send(&format!("GET {path}"), &all, b"").unwrap()
 }
 
-fn open(http: &mut Http, headers: &[(&str, &str)]) -> String {
+pub(crate) fn open(http: &mut Http, headers: &[(&str, &str)]) -> String {
     let reply = ask(http, headers, "initialize", &json!({"clientInfo": {"name": "test", "version": "1"}}));
     let session =
         reply.message()["result"]["session_id"].as_str().unwrap_or_else(|| panic!("{}", reply.body)).to_owned();
@@ -243,31 +243,6 @@ fn every_operation_is_audited_once_and_visible_to_its_principal_only() {
     for limit in ["0", "1001", "-1", "x"] {
         assert_eq!(get(&mut http, &as_alice, &format!("/api/mcp/audit?limit={limit}")).status, 400, "{limit}");
     }
-}
-
-#[test]
-fn a_reused_idempotency_key_returns_the_first_result_here_and_a_conflict_on_mcp() {
-    let data = tempfile::tempdir().unwrap();
-    let server = Server::start(data.path(), &[]);
-    let mut http = server.connect();
-    let key = [("Idempotency-Key", "k-1")];
-    let first = ask(&mut http, &key, "tools/call", &log("one")).message()["result"].clone();
-    assert_eq!(first["success"], true, "{first}");
-    assert_eq!(ask(&mut http, &key, "tools/call", &log("two")).message()["result"], first);
-    let other = json!({"name": "heartbeat", "arguments": {"agent": "tester"}});
-    assert_eq!(ask(&mut http, &key, "tools/call", &other).message()["result"], first, "whatever it is used for now");
-    for (name, arguments) in [
-        ("log_activity", json!({"agent": "tester", "activity": "x", "category": "task", "dry_run": true})),
-        ("log_activity", json!({"agent": 1})),
-        ("find_component_owner", json!({"component": "none"})),
-    ] {
-        let answer = ask(&mut http, &key, "tools/call", &json!({"name": name, "arguments": arguments})).message();
-        assert_eq!(answer["result"], first, "{name} {arguments}");
-    }
-    let standard = http.request("tools/call", log("three"), &key).unwrap().message();
-    assert_eq!(standard["result"]["_meta"]["io.mainstay/error"]["kind"], "conflict", "{standard}");
-    let twice = ask(&mut http, &[("Idempotency-Key", "a"), ("Idempotency-Key", "b")], "tools/call", &log("four"));
-    assert_eq!((twice.status, &twice.message()["error"]["code"]), (400, &json!(-32602)));
 }
 
 #[test]
