@@ -20,6 +20,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::chunks::Chunks;
+use super::tool_names::ToolNames;
 use crate::connection::Connection;
 
 /// How much of a name that somebody made up goes into the audit, in characters.
@@ -29,6 +30,7 @@ const NAME_EXCERPT: usize = 256;
 pub(crate) struct Dispatcher {
     pub(crate) engine: Engine,
     pub(crate) dialect: Arc<dyn Dialect>,
+    names: ToolNames,
     endpoint: Endpoint,
     /// The version of this program, which some dialects tell in `initialize`.
     version: &'static str,
@@ -67,7 +69,8 @@ pub(crate) struct Response {
 
 impl Dispatcher {
     pub(crate) fn new(engine: Engine, dialect: Arc<dyn Dialect>, endpoint: Endpoint, version: &'static str) -> Self {
-        Self { engine, dialect, endpoint, version, initialized: AtomicBool::new(false) }
+        let names = ToolNames::new(&*dialect, engine.registry());
+        Self { engine, dialect, names, endpoint, version, initialized: AtomicBool::new(false) }
     }
 
     /// Carries out a request.
@@ -236,7 +239,9 @@ impl Dispatcher {
         let quotas = &self.engine.settings().rate.per_tool;
         let entry = |tool: &ToolInfo| {
             let (enabled, quota) = (registry.is_enabled(tool), quotas.get(&tool.listed).copied());
-            self.dialect.tool_entry(tool, ToolState { enabled, quota, endpoint: &self.endpoint })
+            let mut entry = self.dialect.tool_entry(tool, ToolState { enabled, quota, endpoint: &self.endpoint })?;
+            self.names.respell(&mut entry);
+            Some(entry)
         };
         Ok((page.items.iter().filter_map(|tool| entry(tool.info())).collect(), page.next))
     }

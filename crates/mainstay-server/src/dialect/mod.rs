@@ -8,5 +8,6 @@ mod dispatcher;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod tool_names;
 
 pub(crate) use dispatcher::{Dispatcher, RequestContext, Response, respond};

@@ -77,6 +77,7 @@ impl Tool for Activities {
         title: "List Activities",
         description: "List the activities that agents have logged, newest first, by agent, category or status. Give \
                       the highest id you know as since_id to get only what is new.",
+        spellings: &[Spelling { dialect: "agents", name: "list_activities" }],
         ..spec("activities", Effect::Reads)
     };
     type Args = Args;

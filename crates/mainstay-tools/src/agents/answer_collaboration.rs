@@ -49,6 +49,7 @@ impl Tool for AnswerCollaboration {
         description: "Accept, decline or complete a collaboration request, as the agent that was asked. An accepted \
                       request can be completed or declined later; declined and completed are final.",
         dry_run: true,
+        spellings: &[Spelling { dialect: "agents", name: "answer_collaboration" }],
         ..spec("answer_collaboration", Effect::Writes)
     };
     type Args = Args;
@@ -59,7 +60,7 @@ impl Tool for AnswerCollaboration {
         let note = validation::optional_text("note", args.note)?;
         let (id, status, write_mode) = (args.id, wire_name(args.answer), write_mode(args.dry_run));
         let changed = self.0.agents().answer(id, &agent, &status, note, context.clock.now_ms(), write_mode).await?;
-        let row = updated_row(changed, ("request", id), "agents_collaborations", |row| refusal(&row, &agent))?;
+        let row = updated_row(changed, ("request", id), |row| refusal(&row, &agent))?;
         let done = Output { collaboration: row.into() };
         Ok(WriteReply::new(args.dry_run, || format!("set request {id} to {status}"), done))
     }

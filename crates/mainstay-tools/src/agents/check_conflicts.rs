@@ -44,7 +44,8 @@ impl Tool for CheckConflicts {
                       components they own and their current tasks: two on one component or one route (medium), two \
                       changes of one table (high), a change of a table against its removal or an edit of a file against \
                       its deletion (critical). What an activity works on is read from its details: component(s), \
-                      route(s), table(s) and file(s) with an operation. The result is stored for agents_conflicts.",
+                      route(s), table(s) and file(s) with an operation. agents_conflicts lists what was found, and \
+                      agents_resolve_conflict closes it.",
         dry_run: true,
         idempotent: true,
         spellings: &[Spelling { dialect: "agents", name: "check_conflicts" }],

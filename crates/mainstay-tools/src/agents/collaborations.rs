@@ -55,6 +55,7 @@ impl Tool for Collaborations {
         title: "List Collaborations",
         description: "List collaboration requests, newest first, by sender, receiver or status. An agent finds the requests \
                       it has to answer with its own name as to_agent and status pending.",
+        spellings: &[Spelling { dialect: "agents", name: "list_collaborations" }],
         ..spec("collaborations", Effect::Reads)
     };
     type Args = Args;

@@ -46,6 +46,7 @@ impl Tool for Components {
         title: "List Components",
         description: "List the registered components by name, with owner and status. Use agents_find_component_owner for \
                       a single one.",
+        spellings: &[Spelling { dialect: "agents", name: "list_components" }],
         ..spec("components", Effect::Reads)
     };
     type Args = Args;

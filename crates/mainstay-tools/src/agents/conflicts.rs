@@ -73,6 +73,7 @@ impl Tool for Conflicts {
         title: "List Conflicts",
         description: "List the open conflicts that agents_check_conflicts has found, newest first; with all: true, the \
                       resolved ones, too.",
+        spellings: &[Spelling { dialect: "agents", name: "list_conflicts" }],
         ..spec("conflicts", Effect::Reads)
     };
     type Args = Args;

@@ -86,6 +86,7 @@ impl Tool for Decisions {
         title: "List Decisions",
         description: "List proposed decisions, newest first, with every agent's vote and the number of votes for each \
                       choice; status open lists those that can still be voted on.",
+        spellings: &[Spelling { dialect: "agents", name: "list_decisions" }],
         ..spec("decisions", Effect::Reads)
     };
     type Args = Args;

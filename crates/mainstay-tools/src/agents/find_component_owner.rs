@@ -29,7 +29,7 @@ impl Tool for FindComponentOwner {
     const SPEC: Spec = Spec {
         title: "Find Component Owner",
         description: "Find the agent that owns a component. Use it before you change something that another agent may be \
-                      responsible for.",
+                      responsible for; agents_components lists all of them.",
         dry_run: true,
         spellings: &[Spelling { dialect: "agents", name: "find_component_owner" }],
         ..spec("find_component_owner", Effect::Reads)

@@ -64,6 +64,7 @@ impl Tool for List {
         title: "List Agents",
         description: "List the agents of the team by name: status, current task, time of the last call, and whether the \
                       agent is alive or has missed its heartbeat.",
+        spellings: &[Spelling { dialect: "agents", name: "list_agents" }],
         ..spec("list", Effect::Reads)
     };
     type Args = Args;

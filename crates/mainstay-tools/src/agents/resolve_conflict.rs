@@ -28,6 +28,7 @@ impl Tool for ResolveConflict {
         description: "Mark a conflict as resolved, with an optional note. If the agents still work on the same thing, the \
                       next agents_check_conflicts finds it again.",
         dry_run: true,
+        spellings: &[Spelling { dialect: "agents", name: "resolve_conflict" }],
         ..spec("resolve_conflict", Effect::Writes)
     };
     type Args = Args;
@@ -37,7 +38,7 @@ impl Tool for ResolveConflict {
         let resolution = validation::optional_text("resolution", args.resolution)?;
         let (id, write_mode) = (args.id, write_mode(args.dry_run));
         let changed = self.0.agents().resolve_conflict(id, resolution, context.clock.now_ms(), write_mode).await?;
-        let conflict = updated_row(changed, ("conflict", id), "agents_conflicts", |conflict| {
+        let conflict = updated_row(changed, ("conflict", id), |conflict| {
             let when = conflict.resolved_ms.map(iso8601).unwrap_or_default();
             Error::new(Kind::Conflict, format!("Conflict {id} was already resolved, at {when}."))
         })?;

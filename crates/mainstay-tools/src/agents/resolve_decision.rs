@@ -33,6 +33,7 @@ impl Tool for ResolveDecision {
         description: "Close a decision as accepted, rejected or withdrawn, with an optional note on what was decided. A \
                       closed decision takes no more votes.",
         dry_run: true,
+        spellings: &[Spelling { dialect: "agents", name: "resolve_decision" }],
         ..spec("resolve_decision", Effect::Writes)
     };
     type Args = Args;

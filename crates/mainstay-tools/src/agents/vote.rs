@@ -38,6 +38,7 @@ impl Tool for CastVote {
                       agents_resolve_decision closes the decision.",
         dry_run: true,
         idempotent: true,
+        spellings: &[Spelling { dialect: "agents", name: "vote" }],
         ..spec("vote", Effect::Writes)
     };
     type Args = Args;
@@ -64,7 +65,7 @@ pub(super) fn reply(
     dry_run: bool,
     would: impl FnOnce() -> String,
 ) -> Result<WriteReply<Output>> {
-    let decision = updated_row(changed, ("decision", id), "agents_decisions", refusal)?;
+    let decision = updated_row(changed, ("decision", id), refusal)?;
     Ok(WriteReply::new(dry_run, would, Output { decision: Entry::new(decision)? }))
 }
 

@@ -28,6 +28,19 @@ pub const VERSION: &str = "2025-06-18";
 /// The one tool the contract shows. The tool itself takes more than is said there; see `mainstay tools`.
 const LOG_ACTIVITY: &str = include_str!("../../../../contracts/agents/listed/log_activity.json");
 
+/// The contract's tools. The others of the family can be called, so that a team can finish here what it starts, and are
+/// found in the descriptions of these.
+const LISTED: [&str; 8] = [
+    "log_activity",
+    "check_conflicts",
+    "register_component",
+    "update_status",
+    "heartbeat",
+    "request_collaboration",
+    "propose_decision",
+    "find_component_owner",
+];
+
 /// Keywords that describe a schema or help code generators; the contract's schemas have none of them.
 const OMITTED: [&str; 4] = ["$schema", "title", "description", "format"];
 
@@ -84,7 +97,7 @@ impl Dialect for Agents {
 
     /// As the contract shows it, or else without the schema keywords the contract does not use.
     fn tool_entry(&self, tool: &ToolInfo, _state: ToolState<'_>) -> Option<Value> {
-        let name = tool.spelling(NAME)?;
+        let name = tool.spelling(NAME).filter(|name| LISTED.contains(name))?;
         let literal = (name == "log_activity").then(|| serde_json::from_str(LOG_ACTIVITY).ok()).flatten();
         let own = || json!({"name": name, "description": tool.description, "inputSchema": plain(&tool.input_schema)});
         Some(literal.unwrap_or_else(own))

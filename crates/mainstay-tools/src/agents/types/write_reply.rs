@@ -40,17 +40,18 @@ pub(crate) fn write_mode(dry_run: bool) -> WriteMode {
     if dry_run { WriteMode::DryRun } else { WriteMode::Commit }
 }
 
-/// The row that a change by id has left, or the error that says why nothing changed. `noun` and `list_tool` tell the
-/// caller how to find an id that exists.
+/// The row that a change by id has left, or the error that says why nothing changed. The error names no tool, because
+/// each dialect has another name for the one that lists the ids.
 pub(crate) fn updated_row<T>(
     changed: ChangeOutcome<T>,
     (noun, id): (&str, i64),
-    list_tool: &str,
     refusal: impl FnOnce(T) -> Error,
 ) -> Result<T> {
     match changed {
         ChangeOutcome::Done(row) => Ok(row),
         ChangeOutcome::Rejected(row) => Err(refusal(row)),
-        ChangeOutcome::NotFound => Err(Error::not_found(format!("There is no {noun} {id}; {list_tool} lists them."))),
+        ChangeOutcome::NotFound => {
+            Err(Error::not_found(format!("There is no {noun} {id}. List the {noun}s to find the id you mean.")))
+        }
     }
 }

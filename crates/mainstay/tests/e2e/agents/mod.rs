@@ -4,3 +4,4 @@ pub(crate) mod concurrent_logging;
 pub(crate) mod examples;
 pub(crate) mod fixtures;
 pub(crate) mod standard_endpoint;
+mod team;
