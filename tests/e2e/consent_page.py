@@ -81,6 +81,7 @@ def approve(browser, url):
         page = Page(browser, asked(url))
         text = page.text()
         expect("delete_all_data" in text and "local" in text, f"the page says: {text!r}")
+        expect("Would delete 2 rows" in text and "Decide within" in text, f"the page says: {text!r}")
     with checks.check("Approve is recorded, and the page says so"):
         text = page.click("Approve").lower()
         expect("approved" in text, f"the page says: {text!r}")

@@ -76,8 +76,8 @@ impl Authenticator {
             None if self.requires_token() => Err(AuthError::MissingToken),
             None => Ok(Caller::local(ip)),
             Some(token) => {
-                let Identity { principal, scopes, .. } = self.identity(token).await?;
-                Ok(Caller { principal, scopes, ip })
+                let Identity { principal, scopes, name, .. } = self.identity(token).await?;
+                Ok(Caller { principal, scopes, ip, name })
             }
         }
     }

@@ -72,6 +72,7 @@ impl ExternalIssuer {
                         principal: Principal::new(&self.issuer.url, &token.claims.sub),
                         scopes: Scopes::parse(&token.claims.scope),
                         expires_ms: millis(token.claims.exp),
+                        name: None,
                     });
                 }
                 Err(error) => reason = error.to_string(),

@@ -1,5 +1,7 @@
 //! What a token says about its bearer, or why it says nothing.
 
+use std::sync::Arc;
+
 use jsonwebtoken::{Algorithm, Validation};
 use mainstay_core::{Error, Principal, Scopes};
 use mainstay_store::StoreError;
@@ -10,6 +12,8 @@ pub struct Identity {
     pub principal: Principal,
     pub scopes: Scopes,
     pub expires_ms: i64,
+    /// What the operator called the client, where this server knows it.
+    pub name: Option<Arc<str>>,
 }
 
 /// In whose name tokens are issued (`iss`), and for which resource (`aud`).

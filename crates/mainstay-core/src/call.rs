@@ -30,6 +30,8 @@ pub struct Call {
     /// Unique for each call; it connects the log, the audit and the response.
     pub request_id: Arc<str>,
     pub session: Option<Arc<str>>,
+    /// What the client calls itself. Shown to people, never trusted.
+    pub client: Option<Arc<str>>,
     pub idempotency_key: Option<String>,
     /// A schema the arguments have to satisfy besides the tool's own: a dialect may accept less than a tool does.
     pub narrowed: Option<Arc<Validator>>,
@@ -46,6 +48,7 @@ impl Call {
             caller,
             request_id: new_id().into(),
             session: None,
+            client: None,
             idempotency_key: None,
             narrowed: None,
             policy: DialectPolicy::default(),
@@ -100,6 +103,8 @@ pub struct Context {
     pub caller: Arc<Caller>,
     pub request_id: Arc<str>,
     pub session: Option<Arc<str>>,
+    /// What the client calls itself. Shown to people, never trusted.
+    pub client: Option<Arc<str>>,
     pub cancel: CancellationToken,
     pub clock: Arc<dyn Clock>,
     pub answers: Arc<Answers>,
@@ -119,6 +124,7 @@ impl Context {
             caller: call.caller.clone(),
             request_id: call.request_id.clone(),
             session: call.session.clone(),
+            client: call.client.clone(),
             // A child: the pipeline cancels it as well, when the call runs into its deadline.
             cancel: call.cancel.child_token(),
             clock,

@@ -96,6 +96,11 @@ impl Principal {
         &*self.0 == "local"
     }
 
+    /// Who it is at its issuer.
+    pub fn subject(&self) -> &str {
+        self.0.split_once(' ').map_or(&*self.0, |(_, subject)| subject)
+    }
+
     pub fn from_stored(text: &str) -> Self {
         Self(text.into())
     }
@@ -117,11 +122,13 @@ pub struct Caller {
     pub scopes: Scopes,
     /// Where the call came from; `None` on stdio.
     pub ip: Option<IpAddr>,
+    /// What the operator called it, for people. Nothing is decided by it.
+    pub name: Option<Arc<str>>,
 }
 
 impl Caller {
     pub fn local(ip: Option<IpAddr>) -> Self {
-        Self { principal: Principal::local(), scopes: Scopes::all(), ip }
+        Self { principal: Principal::local(), scopes: Scopes::all(), ip, name: None }
     }
 }
 

@@ -13,6 +13,13 @@ const BRIEF: usize = 200;
 /// truncated: the part that is cut off could be the part that does harm.
 const FULL: usize = 64 * 1024;
 
+/// How much of an outline is shown, in lines and in characters of a line.
+const OUTLINE_LINES: usize = 100;
+const OUTLINE_CHARS: usize = 300;
+
+/// Members of every dry run's result.
+const UNTOLD: [&str; 2] = ["dry_run", "success"];
+
 const HIDDEN: &str = "[hidden]";
 
 /// A value is a secret if its key, without punctuation and in lower case, contains one of these.
@@ -47,6 +54,55 @@ pub fn redacted_full(args: &Value) -> Result<String> {
         shown.len()
     );
     Err(Error::new(Kind::TooLarge, line))
+}
+
+/// A value as indented lines for people: secrets are replaced, and what is longer than a person reads is cut, with the
+/// number of lines that are missing. Members that every dry run has say nothing and are left out.
+pub fn redacted_outline(value: &Value) -> String {
+    let mut lines = Vec::new();
+    outline(&redacted(value, &str::to_owned), 0, &mut lines);
+    let more = lines.len().saturating_sub(OUTLINE_LINES);
+    lines.truncate(OUTLINE_LINES);
+    if more > 0 {
+        lines.push(format!("… ({more} more lines are not shown)"));
+    }
+    escape_invisible(&lines.join("\n"))
+}
+
+/// The members of an object that fit on a line share one; everything else is indented below its name.
+fn outline(value: &Value, depth: usize, lines: &mut Vec<String>) {
+    let mut line = |text: &str| lines.push(format!("{}{}", "  ".repeat(depth), cut(text, OUTLINE_CHARS)));
+    match value {
+        Value::Object(members) => {
+            let told = members.iter().filter(|(key, value)| !value.is_null() && !UNTOLD.contains(&key.as_str()));
+            let (long, short): (Vec<_>, Vec<_>) = told.partition(|(_, value)| one_line(value).is_none());
+            match short.as_slice() {
+                [] => {}
+                // A sentence needs no name.
+                [(_, Value::String(text))] if long.is_empty() => line(text),
+                short => {
+                    let pairs = short.iter().filter_map(|(key, value)| Some(format!("{key}: {}", one_line(value)?)));
+                    line(&pairs.collect::<Vec<_>>().join(", "));
+                }
+            }
+            for (key, value) in long {
+                lines.push(format!("{}{key}:", "  ".repeat(depth)));
+                outline(value, depth + 1, lines);
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| outline(item, depth, lines)),
+        Value::String(text) => text.lines().for_each(line),
+        Value::Null | Value::Bool(_) | Value::Number(_) => line(&value.to_string()),
+    }
+}
+
+/// The value, if it is a word or a sentence and not a structure.
+fn one_line(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => (!text.contains('\n')).then(|| text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
 }
 
 /// Writes control characters, zero-width characters and those that change the direction of text as `\u{…}`: shown as
@@ -127,6 +183,18 @@ mod tests {
             let refused = redacted_full(&json!(long)).unwrap_err();
             assert!(refused.kind == Kind::TooLarge && refused.public.contains("smaller calls"), "{refused}");
         }
+    }
+
+    #[test]
+    fn an_outline_shows_counts_on_a_line_and_a_diff_below_its_name_and_is_cut_in_the_open() {
+        let changes = json!([{"path": "d", "what": "removed", "holds": {"files": 2, "paths": ["d/x", "d/y"]}}]);
+        let report = json!({"changes": changes, "diff": "--- a/d/x\n-old", "dry_run": true, "api_key": "k", "n": null});
+        let shown = "api_key: [hidden]\nchanges:\n  path: d, what: removed\n  holds:\n    files: 2\n    paths:\n      d/x\n      d/y\ndiff:\n  --- a/d/x\n  -old";
+        assert_eq!(redacted_outline(&report), shown);
+        let sentence = json!({"success": true, "dry_run": true, "message": "Would delete 2 rows\u{202e}"});
+        assert_eq!(redacted_outline(&sentence), "Would delete 2 rows\\u{202e}");
+        let long = redacted_outline(&json!({ "diff": "x\n".repeat(300) }));
+        assert!(long.ends_with("\n… (201 more lines are not shown)"), "{long}");
     }
 
     #[test]

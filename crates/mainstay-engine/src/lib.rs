@@ -13,6 +13,7 @@ mod metrics;
 mod pipeline;
 mod plan_approval;
 mod policy;
+mod preview;
 mod retention;
 mod session;
 mod settings;

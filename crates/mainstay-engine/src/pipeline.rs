@@ -161,9 +161,9 @@ impl Engine {
         if self.consent().is_required(target.tool(), target.effect()) {
             if target.plans() {
                 let plan = self.plan(target, args, context, deadline).await?;
-                self.approve(context, target, args, args_digest, plan).await?;
+                self.approve(context, target, args, args_digest, deadline, plan).await?;
             } else {
-                self.obtain_consent(context, target, args, args_digest, None).await?;
+                self.obtain_consent(context, target, args, args_digest, deadline, None).await?;
             }
         }
         record.begin().await?;

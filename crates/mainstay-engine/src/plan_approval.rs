@@ -35,12 +35,13 @@ impl Engine {
         target: &T,
         args: &Value,
         args_digest: &str,
+        deadline: Duration,
         plan: PlannedChange,
     ) -> Result<()> {
         policy::authorize(&context.caller, [Some(plan.effect.scope())])?;
         let required = |effect| self.consent().is_required(target.tool(), effect);
         if plan.ask || required(target.effect()) || required(plan.effect) {
-            self.obtain_consent(context, target, args, args_digest, Some(&plan)).await?;
+            self.obtain_consent(context, target, args, args_digest, deadline, Some(&plan)).await?;
         }
         context.approval = Approval::Plan(plan.state);
         Ok(())
@@ -52,13 +53,14 @@ impl Engine {
         target: &T,
         args: &Value,
         args_digest: &str,
+        deadline: Duration,
         plan: Option<&PlannedChange>,
     ) -> Result<()> {
         let (timeout, shutdown) = (Duration::from_secs(self.settings().deadline_seconds), &self.0.gate.over);
         let (name, display_name) = (target.label(), target.display_name());
         let effect = plan.map_or(target.effect(), |plan| plan.effect.max(target.effect()));
         let request = ConsentRequest { target: name, display_name, effect, args, args_digest, plan, timeout, shutdown };
-        self.consent().obtain(context, &request).await
+        self.consent().obtain(context, &request, self.preview(target, args, context, deadline)).await
     }
 
     /// Runs the target. A plan that goes further than the call's arguments told is approved or refused, and then the
@@ -82,7 +84,7 @@ impl Engine {
         if matches!(context.approval, Approval::Plan(_)) {
             return Ok(Err(changed_since()));
         }
-        if let Err(refusal) = self.approve(context, target, &args, args_digest, plan).await {
+        if let Err(refusal) = self.approve(context, target, &args, args_digest, deadline, plan).await {
             return Ok(Err(refusal));
         }
         let ran = self.run(target, args, context, deadline).await?;

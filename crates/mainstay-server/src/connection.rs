@@ -8,6 +8,9 @@ use mainstay_core::{Caller, CancellationToken, Error, Result, Scope};
 use mainstay_engine::{Engine, Lane};
 use tokio_util::task::TaskTracker;
 
+/// The longest part of a client's name or version that is shown, in characters.
+const CLIENT_NAME: usize = 60;
+
 /// An identified connection: who sends requests on it, and its share of the calls that may run at once.
 ///
 /// On HTTP the token check creates one for each request and puts it into the request's extensions; nothing behind that
@@ -34,6 +37,13 @@ impl Connection {
     pub(crate) fn local(engine: &Engine) -> Self {
         Self::new(Arc::new(Caller::local(None)), engine.lane())
     }
+}
+
+/// What a client calls itself, for people. It can be any text.
+pub(crate) fn client_name(name: &str, version: &str) -> Arc<str> {
+    // One line: a line break could make the rest look like ours.
+    let part = |text: &str| text.chars().filter(|c| !c.is_control()).take(CLIENT_NAME).collect::<String>();
+    format!("{} {}", part(name), part(version)).trim().into()
 }
 
 /// The other end of an accepted TCP connection, before a token has been checked. The accept loop adds it to each request.

@@ -26,6 +26,11 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0002_retention.sql"),
         postgres: include_str!("../migrations/postgres/0002_retention.sql"),
     },
+    Migration {
+        number: 3,
+        sqlite: include_str!("../migrations/sqlite/0003_consent_preview.sql"),
+        postgres: include_str!("../migrations/postgres/0003_consent_preview.sql"),
+    },
 ];
 
 // Both engines change tables inside a transaction, so an interrupted migration leaves nothing behind. The lock is held

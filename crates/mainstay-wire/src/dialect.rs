@@ -163,6 +163,11 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
+    /// The name and version that the client gave itself, from the state of its session.
+    fn client(&self, _session_state: &str) -> Option<(String, String)> {
+        None
+    }
+
     /// A resource of the dialect. It lists the resources of that one's provider; `None` if it has no resources.
     fn known_resource(&self) -> Option<&'static str> {
         None

@@ -46,8 +46,13 @@ enum Prompted {
 
 impl ConsentPolicy {
     /// Uses up an approval of exactly this call. Without one, requests it and waits; fails if that does not lead to an
-    /// approval in time.
-    pub async fn obtain(&self, context: &Context, request: &ConsentRequest<'_>) -> Result<()> {
+    /// approval in time. `preview` finds out what the call would do, for the person; if it fails, nobody is asked.
+    pub async fn obtain(
+        &self,
+        context: &Context,
+        request: &ConsentRequest<'_>,
+        preview: impl Future<Output = Result<Option<String>>> + Send,
+    ) -> Result<()> {
         let binding = Binding {
             principal: context.caller.principal.to_string(),
             target: request.target.to_owned(),
@@ -60,7 +65,7 @@ impl ConsentPolicy {
         if self.use_approval(context, &binding).await? {
             return Ok(());
         }
-        let consent = self.file(context, request, binding.clone()).await?;
+        let consent = self.file(context, request, binding.clone(), preview.await?).await?;
         if let Prompted::Answer(action) = self.prompt_and_wait(context, &consent, request).await? {
             self.record_answer(context, &consent, action).await?;
         }
@@ -84,13 +89,22 @@ impl ConsentPolicy {
     }
 
     /// Stores the request, unless the same one is pending already.
-    async fn file(&self, context: &Context, request: &ConsentRequest<'_>, binding: Binding) -> Result<Consent> {
+    async fn file(
+        &self,
+        context: &Context,
+        request: &ConsentRequest<'_>,
+        binding: Binding,
+        preview: Option<String>,
+    ) -> Result<Consent> {
         let now_ms = context.clock.now_ms();
         let lifetime = i64::try_from(self.lifetime().as_millis()).unwrap_or(i64::MAX);
+        let requester = requester(context);
         let new = Consent {
             id: new_id(),
             binding,
-            summary: summary(context, request),
+            summary: summary(&requester, request),
+            requester,
+            preview,
             arguments: redacted_full(request.args)?,
             state: ConsentState::Pending,
             decided_by: None,
@@ -162,7 +176,8 @@ impl ConsentPolicy {
         if self.may_decide(&context.caller, &consent.binding.principal).is_err() {
             return Ok(Prompted::NotAsked);
         }
-        let message = format!("{}\n{}", consent.summary, consent.arguments);
+        let preview = consent.preview.as_deref().map_or(String::new(), |preview| format!("{preview}\n"));
+        let message = format!("{}\n{preview}{}", consent.summary, consent.arguments);
         let question = Question::Form { message, schema: json!({"type": "object", "properties": {}}) };
         let answer = ask(context, &format!("{CONSENT_KEY}{}", consent.id), question).await?;
         Ok(answer.map_or(Prompted::NotAsked, Prompted::Answer))
@@ -226,12 +241,23 @@ impl ConsentPolicy {
 }
 
 /// Who asks for what, and what is special about it.
-fn summary(context: &Context, request: &ConsentRequest<'_>) -> String {
-    let principal = escape_invisible(context.caller.principal.as_str());
+fn summary(requester: &str, request: &ConsentRequest<'_>) -> String {
     let notice = request.plan.and_then(|plan| plan.notice.as_deref()).map(escape_invisible);
     let (tool, effect) = (request.display_name, request.effect.as_str());
     let notice = notice.map_or(String::new(), |notice| format!(" {notice}"));
-    format!("{principal} asks to run {tool}, which {effect} something.{notice}")
+    format!("{requester} asks to run {tool}, which {effect} something.{notice}")
+}
+
+/// Who asks, by name: what the operator called the token's owner, and what the client calls itself. Without a token
+/// nobody vouches for more than the machine.
+fn requester(context: &Context) -> String {
+    let caller = &context.caller;
+    let client = context.client.as_deref().map(escape_invisible);
+    if caller.principal.is_local() {
+        return format!("{} on this machine", client.as_deref().unwrap_or("A program"));
+    }
+    let name = escape_invisible(caller.name.as_deref().unwrap_or(caller.principal.subject()));
+    client.map_or(name.clone(), |client| format!("{name} (with {client})"))
 }
 
 /// The refusal of a call that a person denied, in their words if they gave any: the caller can react to those.

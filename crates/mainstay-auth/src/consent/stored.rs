@@ -19,13 +19,20 @@ pub struct ConsentView {
     pub operation: String,
     /// One sentence: who wants to run what.
     pub summary: String,
+    /// Who asks, by name. The name of a client is what it calls itself.
+    pub requester: String,
+    /// What the call would do, as its dry run said when the request was made.
+    pub preview: Option<String>,
     /// The call's arguments as indented JSON, with secrets replaced.
     pub arguments: String,
+    /// The principal.
     pub requested_by: String,
     pub decided_by: Option<String>,
     pub reason: Option<String>,
-    /// In ISO 8601.
+    /// In ISO 8601. Until then the request can be decided, an approval can be used, and a denial holds.
     pub expires_at: String,
+    /// Zero once it has expired.
+    pub expires_in_seconds: i64,
 }
 
 /// The consent requests of a store. Permission to decide is not checked here but in `policy.rs`: `mainstay consent`
@@ -56,8 +63,12 @@ impl ConsentStore {
 
     /// The request for display.
     pub(super) fn view(&self, consent: Consent) -> ConsentView {
+        let now_ms = self.clock.now_ms();
         ConsentView {
-            status: consent.state_at(self.clock.now_ms()),
+            status: consent.state_at(now_ms),
+            expires_in_seconds: (consent.expires_ms - now_ms).max(0) / 1000,
+            requester: consent.requester,
+            preview: consent.preview,
             id: consent.id,
             operation: consent.binding.target,
             summary: consent.summary,

@@ -88,6 +88,7 @@ impl AuthorizationServer {
             principal: self.principal(&claims.sub),
             scopes: limit_scopes(Scopes::parse(&claims.scope), Scopes::parse(&client.scopes)),
             expires_ms: claims.expires_ms(),
+            name: Some(client.name.into()),
         };
         self.statuses.insert(hash, start, identity.clone());
         Ok(identity)

@@ -1,15 +1,16 @@
 //! A consent can be neither forged nor replayed, and everything about it is on record.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_auth::ConsentSettings;
 use mainstay_auth::consent::ConsentState;
-use mainstay_core::{AnswerAction, Effect, Error, Kind, Question, Reason, iso8601};
+use mainstay_core::{AnswerAction, Call, Caller, Effect, Error, Kind, Question, Reason, iso8601};
 use mainstay_engine::EngineSettings;
 use mainstay_store::Phase;
 use serde_json::json;
 
-use crate::testing::{Fixture, Person, local, with_token};
+use crate::testing::{Fixture, Person, consent_id, local, with_token};
 
 fn consent(change: impl FnOnce(&mut ConsentSettings)) -> EngineSettings {
     let mut settings = EngineSettings::default();
@@ -117,6 +118,27 @@ async fn a_denial_tells_the_caller_the_persons_reason_and_how_long_it_holds() {
         let Reason::ConsentDenied { id: of, reason, .. } = *refused.reason.unwrap() else { panic!("no reason") };
         assert_eq!((of, reason.as_deref()), (id, given));
     }
+}
+
+#[tokio::test]
+async fn a_request_names_who_asks_and_tells_the_dry_run_to_those_who_could_make_it() {
+    let fixture = Fixture::new().await;
+    let ask = async |caller: &Caller, client: Option<&str>| {
+        let mut call = Call::new(Arc::new(caller.clone()));
+        call.client = client.map(Into::into);
+        let refused = fixture.engine.call_tool("remove_item", json!({}), call, &fixture.engine.lane()).await;
+        let id = consent_id(refused.unwrap_err());
+        let shown = fixture.engine.consent().find(&local(), &id).await.unwrap();
+        (shown.requester, shown.preview, shown.expires_in_seconds)
+    };
+    let dry = Some("removed".to_owned());
+    assert_eq!(ask(&local(), None).await, ("A program on this machine".into(), dry.clone(), 1800));
+    let named = Caller { name: Some("Build bot".into()), ..with_token("c-17", "read write") };
+    assert_eq!(ask(&named, None).await, ("Build bot".into(), dry.clone(), 1800));
+    let writer = with_token("ann", "write");
+    assert_eq!(ask(&writer, Some("cli\u{202e}")).await.0, "ann (with cli\\u{202e})");
+    let blind = with_token("bob", "write");
+    assert_eq!(ask(&blind, None).await.1, None, "what the caller may not read is not in what it can see");
 }
 
 #[tokio::test]

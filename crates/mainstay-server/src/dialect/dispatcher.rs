@@ -268,7 +268,7 @@ impl Dispatcher {
     /// A call on behalf of a request. Fails if its session is not the caller's; then the attempt is recorded as
     /// `operation`.
     async fn call(&self, operation: &str, context: &RequestContext) -> Result<Call> {
-        let session = match self.session_id(context).await {
+        let (session, client) = match self.session(context).await {
             Ok(session) => session,
             Err(error) => {
                 let failed = std::future::ready(Err(error));
@@ -276,6 +276,7 @@ impl Dispatcher {
             }
         };
         let mut call = self.call_of(context, session);
+        call.client = client;
         call.idempotency_key.clone_from(&context.idempotency_key);
         call.cancel = context.cancel.clone();
         Ok(call)
@@ -318,8 +319,8 @@ impl Dispatcher {
         context: &RequestContext,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let (session, checked) = match self.session_id(context).await {
-            Ok(session) => (session, Ok(())),
+        let (session, checked) = match self.session(context).await {
+            Ok((session, _)) => (session, Ok(())),
             Err(error) if scope.is_some() => (None, Err(error)),
             Err(_) => (None, Ok(())),
         };

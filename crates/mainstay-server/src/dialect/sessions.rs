@@ -7,6 +7,7 @@ use mainstay_core::{Error, Reason, Result, new_id};
 use serde_json::Value;
 
 use super::dispatcher::{Dispatcher, RequestContext};
+use crate::connection::client_name;
 
 /// From its last use.
 const LIFETIME: Duration = Duration::from_hours(24);
@@ -21,12 +22,14 @@ impl Dispatcher {
         Ok(Some(id))
     }
 
-    /// The id of the request's session, if it has one.
-    pub(super) async fn session_id(&self, context: &RequestContext) -> Result<Option<Arc<str>>> {
+    /// The id of the request's session, if it has one, and what the client called itself when it opened it.
+    pub(super) async fn session(&self, context: &RequestContext) -> Result<(Option<Arc<str>>, Option<Arc<str>>)> {
         if context.session.is_some() {
-            return Ok(context.session.clone());
+            return Ok((context.session.clone(), None));
         }
-        Ok(self.stored_session(context).await?.map(|(id, _)| id))
+        let stored = self.stored_session(context).await?;
+        let client = stored.as_ref().and_then(|(_, state)| self.dialect.client(state));
+        Ok((stored.map(|(id, _)| id), client.map(|(name, version)| client_name(&name, &version))))
     }
 
     /// The session that the request names, and its state. A session of somebody else is as unknown as one that never

@@ -20,7 +20,7 @@ use rmcp::task_manager::TaskManager;
 use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, client_name};
 use crate::headers::single;
 
 use super::encode;
@@ -159,6 +159,7 @@ impl Handler {
         Ok(RequestContext {
             connection: self.connection(context)?,
             session: in_session.or_else(|| self.stdio.as_ref().map(|client| client.session.clone())),
+            client: context.client_info().map(|client| client_name(&client.name, &client.version)),
             idempotency_key: Self::idempotency_key(context)?,
             sink: Arc::new(PeerSink::new(context, era, *self.level.lock())),
             cancel: context.ct.clone(),

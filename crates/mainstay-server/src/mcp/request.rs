@@ -30,6 +30,8 @@ pub(crate) struct RequestContext {
     pub(crate) connection: Connection,
     /// The session's id, if the request arrived in one that belongs to its sender.
     pub(crate) session: Option<Arc<str>>,
+    /// What the client calls itself: in its handshake, or in this very request.
+    pub(crate) client: Option<Arc<str>>,
     /// From the request's `_meta`, or from its HTTP header.
     pub(crate) idempotency_key: Option<String>,
     /// Where the call sends progress, log messages and questions.
@@ -47,6 +49,7 @@ impl RequestContext {
         // The policy stays the default one: the standard protocol declares no policies of its own.
         let mut call = Call::new(self.connection.caller.clone());
         call.session.clone_from(&self.session);
+        call.client.clone_from(&self.client);
         call.idempotency_key.clone_from(&self.idempotency_key);
         call.answers = answers;
         call.sink = self.sink.clone();

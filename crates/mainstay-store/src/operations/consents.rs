@@ -43,6 +43,10 @@ pub struct Consent {
     pub binding: Binding,
     /// What will happen, in words for the person who decides.
     pub summary: String,
+    /// Who asks, by name.
+    pub requester: String,
+    /// What the call would do, if that could be told beforehand.
+    pub preview: Option<String>,
     /// The arguments as that person sees them.
     pub arguments: String,
     pub state: ConsentState,
@@ -107,8 +111,8 @@ const MOST_PENDING: u32 = 50;
 macro_rules! select_consent {
     ($rest:literal) => {
         concat!(
-            "SELECT id, principal, target, args_digest, policy, summary, arguments, state, decided_by, reason, \
-             created_ms, expires_ms FROM consent ",
+            "SELECT id, principal, target, args_digest, policy, summary, requester, preview, arguments, state, \
+             decided_by, reason, created_ms, expires_ms FROM consent ",
             $rest
         )
     };
@@ -130,8 +134,8 @@ const OLDEST_PENDING: &str =
 const COUNT_PENDING: &str =
     "SELECT COUNT(*) FROM consent WHERE principal = $1 AND state = 'pending' AND expires_ms > $2";
 const INSERT: &str = "INSERT INTO consent \
-     (id, principal, target, args_digest, policy, summary, state, created_ms, expires_ms, arguments) \
-     VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9) ON CONFLICT DO NOTHING";
+     (id, principal, target, args_digest, policy, summary, requester, preview, state, created_ms, expires_ms, arguments) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', $9, $10, $11) ON CONFLICT DO NOTHING";
 const DECIDE: &str = "UPDATE consent SET state = $2, decided_by = $3, reason = NULLIF($4, '') \
      WHERE id = $1 AND state = 'pending' AND expires_ms > $5";
 const USE_APPROVAL: &str = "UPDATE consent SET state = 'used' WHERE id = \
@@ -158,9 +162,20 @@ impl Consents<'_> {
                     oldest.map(|oldest| ConsentRequest::TooMany { limit: MOST_PENDING, oldest: Box::new(oldest) })
                 );
             }
-            let Consent { id, summary, arguments, created_ms, expires_ms, .. } = new;
-            let values =
-                params![id, principal, target, args_digest, policy, summary, created_ms, expires_ms, arguments];
+            let Consent { id, summary, requester, preview, arguments, created_ms, expires_ms, .. } = new;
+            let values = params![
+                id,
+                principal,
+                target,
+                args_digest,
+                policy,
+                summary,
+                requester,
+                preview,
+                created_ms,
+                expires_ms,
+                arguments
+            ];
             let stored = db.execute(INSERT, &values).await? > 0;
             Ok(stored.then(|| ConsentRequest::Pending(Box::new(new.clone()))))
         })?;
@@ -214,6 +229,8 @@ from_columns!(Consent {
     id,
     binding,
     summary,
+    requester,
+    preview,
     arguments,
     state: read_state,
     decided_by,

@@ -34,6 +34,8 @@ fn request(id: &str, now_ms: i64) -> Consent {
         id: id.into(),
         binding: binding(),
         summary: "Delete a.txt".into(),
+        requester: "ann".into(),
+        preview: Some("a.txt".into()),
         arguments: "{}".into(),
         state: ConsentState::Pending,
         decided_by: None,
@@ -67,6 +69,7 @@ async fn a_request_is_stored_and_found(database: Arc<TestDatabase>) {
         ("c1", ConsentState::Pending, 10, 1000)
     );
     assert_eq!((filed.binding.clone(), filed.summary.as_str()), (binding(), "Delete a.txt"));
+    assert_eq!((filed.requester.as_str(), filed.preview.as_deref()), ("ann", Some("a.txt")));
     assert_eq!(store.consents().find("c1").await.unwrap(), Some(filed));
     assert_eq!(store.consents().find("c2").await.unwrap(), None);
 }

@@ -130,6 +130,12 @@ impl Dialect for Agents {
         Some(state.to_string())
     }
 
+    fn client(&self, session_state: &str) -> Option<(String, String)> {
+        let state: Value = serde_json::from_str(session_state).ok()?;
+        let text = |name: &str| state["client"][name].as_str().unwrap_or_default().to_owned();
+        Some((text("name"), text("version"))).filter(|(name, _)| !name.is_empty())
+    }
+
     /// One of the four resources of the contract; their provider lists exactly those.
     fn known_resource(&self) -> Option<&'static str> {
         Some("db://schema/complete")
@@ -238,6 +244,15 @@ mod tests {
         assert_eq!(capabilities(None)["supports"], json!(["tools", "resources", "prompts"]));
         let asked = ["prompts".to_owned(), "magic".to_owned()];
         assert_eq!(capabilities(Some(&asked))["supports"], json!(["prompts"]));
+    }
+
+    #[test]
+    fn a_client_is_called_what_it_called_itself() {
+        let client = |params: Value| Agents.client(&Agents.session_state(&params, None).unwrap());
+        let named = json!({"clientInfo": {"name": "planner", "version": "2"}});
+        assert_eq!(client(named), Some(("planner".into(), "2".into())));
+        assert_eq!(client(json!({"clientInfo": {"version": "2"}})), None);
+        assert_eq!(Agents.client("no json"), None);
     }
 
     #[test]

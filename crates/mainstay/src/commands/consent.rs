@@ -38,9 +38,11 @@ async fn list(requests: &ConsentStore, as_json: bool) -> anyhow::Result<()> {
         if as_json {
             print_line(terminal::json(&described(&consent).to_string()));
         } else {
-            let ConsentView { id, summary, arguments, expires_at, .. } = consent;
-            let arguments = terminal::text(&arguments).replace('\n', "\n    ");
-            print_line(format_args!("{id}  until {expires_at}\n    {}\n    {arguments}", terminal::line(&summary)));
+            let ConsentView { id, summary, preview, arguments, expires_at, .. } = consent;
+            let indented = |text: &str| format!("\n    {}", terminal::text(text).replace('\n', "\n    "));
+            let preview = preview.as_deref().map(indented).unwrap_or_default();
+            let (summary, arguments) = (terminal::line(&summary), indented(&arguments));
+            print_line(format_args!("{id}  until {expires_at}\n    {summary}{preview}{arguments}"));
         }
     }
     Ok(())
@@ -52,6 +54,8 @@ fn described(consent: &ConsentView) -> serde_json::Value {
         "consent_id": consent.id,
         "operation": consent.operation,
         "arguments": consent.arguments,
+        "requester": consent.requester,
+        "preview": consent.preview,
         "requested_by": consent.requested_by,
         "expires_at": consent.expires_at,
     })

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::agents::rules::{ask, log};
 use crate::consent::approval::{decide, get, with_config};
-use crate::testing::program::{Http, Reply, Server};
+use crate::testing::program::{Http, Reply, Server, workspace};
 
 pub(crate) const BROWSER: (&str, &str) = ("Accept", "text/html,application/xhtml+xml;q=0.9,*/*;q=0.8");
 
@@ -48,7 +49,11 @@ fn a_person_approves_on_the_page() {
     let path = page_for(&mut http, "hello");
     let page = get(&mut http, &path, &[BROWSER]);
     assert_eq!(page.status, 200);
-    assert!(page.body.contains("local asks to run probe_echo") && page.body.contains("hello"), "{}", page.body);
+    for said in ["<strong>A program on this machine</strong> asks to run <code>probe_echo</code>", "hello"] {
+        assert!(page.body.contains(said), "{said}: {}", page.body);
+    }
+    // What the tool does, how long a decision holds, and that there is no dry run to show.
+    assert!(page.body.contains("Decide within") && page.body.contains("cannot tell beforehand"), "{}", page.body);
     let policy = page.header("content-security-policy").unwrap();
     for rule in ["default-src 'none'", "style-src 'self'", "form-action 'self'", "frame-ancestors 'none'"] {
         assert!(policy.contains(rule), "{policy}");
@@ -63,6 +68,62 @@ fn a_person_approves_on_the_page() {
     let again = submit(&mut http, &path, &cookie, &format!("csrf={csrf}&decision=denied"));
     assert_eq!(again.status, 409);
     assert!(again.body.contains("already decided"), "{}", again.body);
+}
+
+/// The text of an element by its id, with the references of HTML left as they are.
+fn element<'p>(page: &'p str, id: &str) -> &'p str {
+    let from = page.split_once(&format!("id=\"{id}\">")).unwrap_or_else(|| panic!("no {id}: {page}")).1;
+    from.split_once("</").unwrap().0
+}
+
+#[test]
+fn the_page_says_who_asks_by_name_what_would_be_lost_and_how_long_a_decision_holds() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let mut http = server.connect();
+    let directory = std::path::Path::new(workspace()).join(data.path().file_name().unwrap());
+    std::fs::create_dir(&directory).unwrap();
+    std::fs::write(directory.join("kept"), "three\nlines <b>of</b>\ntext\n").unwrap();
+    std::fs::write(directory.join("other"), "x").unwrap();
+    let path = directory.file_name().unwrap().to_str().unwrap();
+    // The client's own name comes from the request on /mcp, and from the session on /jsonrpc.
+    let delete = json!({"name": "files_delete", "arguments": {"path": path, "recursive": true}, "_meta": {
+        "io.modelcontextprotocol/clientInfo": {"name": "planner<i>", "version": "2.1"},
+        "io.modelcontextprotocol/clientCapabilities": {}}});
+    let refused = http.request("tools/call", delete.clone(), &[]).unwrap().message();
+    let needed = &refused["result"]["_meta"]["io.mainstay/error"]["data"];
+    let url = needed["consent_url"].as_str().unwrap_or_else(|| panic!("{refused}"));
+    let page = get(&mut http, url, &[BROWSER]).body;
+    assert!(page.contains("<strong>planner&lt;i&gt; 2.1 on this machine</strong> asks to run"), "{page}");
+    assert!(page.contains("Removes a file, a link or a directory permanently"), "{page}");
+    let lost = element(&page, "preview");
+    for said in ["what: removed", "files: 2", "-three", "-lines &lt;b&gt;of&lt;"] {
+        assert!(lost.contains(said), "{said}: {lost}");
+    }
+    let until = needed["expires_at"].as_str().unwrap();
+    assert!(element(&page, "holds").contains(until) && element(&page, "holds").contains(" minutes"), "{page}");
+    let shown = get(&mut http, url, &[]).message();
+    assert_eq!(
+        (&shown["requester"], &shown["requested_by"]),
+        (&json!("planner<i> 2.1 on this machine"), &json!("local"))
+    );
+    assert!(shown["preview"].as_str().unwrap().contains("files: 2"), "{shown}");
+
+    // A call that would fail asks nobody.
+    let missing = json!({"name": "files_delete", "arguments": {"path": format!("{path}/none")}});
+    let failed = http.request("tools/call", missing, &[]).unwrap().message();
+    assert_eq!(failed["result"]["_meta"]["io.mainstay/error"]["kind"], "not_found", "{failed}");
+    std::fs::remove_dir_all(&directory).unwrap();
+
+    let greeting = json!({"clientInfo": {"name": "crew", "version": "1"}});
+    let session = ask(&mut http, &[], "initialize", &greeting).message()["result"]["session_id"].take();
+    let headers = [("X-Session-ID", session.as_str().unwrap())];
+    ask(&mut http, &headers, "tools/call", &log("one"));
+    let all = json!({"name": "delete_all_data", "arguments": {}});
+    let needed = ask(&mut http, &headers, "tools/call", &all).message()["error"]["data"].take();
+    let page = get(&mut http, needed["consent_url"].as_str().unwrap(), &[BROWSER]).body;
+    assert!(page.contains("<strong>crew 1 on this machine</strong>"), "{page}");
+    assert!(element(&page, "preview").contains("Would delete 2 rows: activities 1"), "{page}");
 }
 
 #[test]

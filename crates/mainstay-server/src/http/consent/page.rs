@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use mainstay_auth::consent::{CONSENT_PATH, ConsentState, ConsentView};
-use mainstay_core::Result;
+use mainstay_core::{Principal, Result};
 
 use super::cookie::browser_id_or_new;
 use super::csrf::FormAction;
@@ -14,6 +14,8 @@ use super::{Consents, Visitor};
 // backtick, which a test requires.
 const PAGE: &str = include_str!("../../../assets/consent/page.html");
 const FORM: &str = include_str!("../../../assets/consent/form.html");
+const PREVIEW: &str = r#"<pre class="lost" id="preview">{{preview}}</pre>"#;
+const NO_PREVIEW: &str = r#"<p class="hint" id="preview">This tool cannot tell beforehand what it would change.</p>"#;
 const SIGN_IN: &str = include_str!("../../../assets/consent/sign_in.html");
 const CLIENT: &str = include_str!("../../../assets/consent/client.html");
 const SIGN_OUT: &str = include_str!("../../../assets/consent/sign_out.html");
@@ -33,15 +35,22 @@ pub(super) async fn request(consents: &Consents, visitor: &Visitor<'_>, consent:
         Err(failed) => return error(StatusCode::SERVICE_UNAVAILABLE, &failed.public),
     };
     let (heading, status) = headline(consent);
+    let tool = consents.engine.registry().tool(&consent.operation);
+    let preview = consent.preview.as_deref().filter(|preview| !preview.is_empty());
     let text = filled(
         PAGE,
         &[
+            ("state", consent.status.as_str()),
             ("heading", heading),
-            ("status", &status),
-            ("summary", &consent.summary),
+            ("requester", &consent.requester),
             ("operation", &consent.operation),
-            ("requested_by", &consent.requested_by),
+            ("does", tool.map_or("", |tool| first_sentence(tool.info().description))),
+            ("status", &status),
+            ("!preview", &preview.map_or(NO_PREVIEW.to_owned(), |preview| filled(PREVIEW, &[("preview", preview)]))),
             ("arguments", &consent.arguments),
+            ("holds", &holds(consent)),
+            ("requested_by", &consent.requested_by),
+            ("vouched", vouched(consent)),
             ("expires_at", &consent.expires_at),
             ("!action", &action),
             ("!sign_out", &sign_out),
@@ -107,12 +116,47 @@ pub(super) fn error(status: StatusCode, reason: &str) -> Response {
     html(status, filled(ERROR, &[("reason", reason)]))
 }
 
+/// A tool's description begins with what it does.
+fn first_sentence(description: &str) -> &str {
+    description.find(". ").map_or(description, |end| &description[..=end])
+}
+
+/// What a decision is good for, and how long.
+fn holds(consent: &ConsentView) -> String {
+    let until = &consent.expires_at;
+    match consent.status {
+        ConsentState::Pending => format!(
+            "Decide within {}. Approving lets exactly this call run once; denying refuses it. Either holds until {until}.",
+            time_left(consent.expires_in_seconds)
+        ),
+        ConsentState::Approved => {
+            format!("The approval holds until {until}, for one call with exactly these arguments.")
+        }
+        ConsentState::Denied => format!("The same call is refused until {until}."),
+        ConsentState::Used | ConsentState::Expired => String::new(),
+    }
+}
+
+fn time_left(seconds: i64) -> String {
+    let (number, unit) = if seconds < 60 { (seconds, "second") } else { (seconds / 60, "minute") };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How far the name of the caller can be trusted.
+fn vouched(consent: &ConsentView) -> &'static str {
+    if Principal::from_stored(&consent.requested_by).is_local() {
+        "No token was sent, so the name is only what the program calls itself."
+    } else {
+        "The token's owner is verified; what its client calls itself is not."
+    }
+}
+
 /// Heading and status line.
 fn headline(consent: &ConsentView) -> (&'static str, String) {
     let by = consent.decided_by.as_deref().map_or(String::new(), |by| format!(" by {by}"));
     let why = consent.reason.as_deref().map_or(String::new(), |reason| format!(": {reason}"));
     match consent.status {
-        ConsentState::Pending => ("A call waits for your consent", "Nothing has happened yet.".into()),
+        ConsentState::Pending => ("Waits for your decision", "Nothing has happened yet.".into()),
         ConsentState::Approved => ("Approved", format!("Approved{by}{why}. The same call can now run once.")),
         ConsentState::Denied => ("Denied", format!("Denied{by}{why}. The call does not run.")),
         ConsentState::Used => ("Approved and used", format!("Approved{by}{why}. The call was made.")),
@@ -168,7 +212,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    const TEMPLATES: [&str; 6] = [PAGE, FORM, ERROR, SIGN_IN, CLIENT, SIGN_OUT];
+    const TEMPLATES: [&str; 8] = [PAGE, FORM, PREVIEW, NO_PREVIEW, ERROR, SIGN_IN, CLIENT, SIGN_OUT];
 
     const PAYLOADS: [&str; 12] = [
         "<script>alert(1)</script>",
@@ -216,6 +260,14 @@ mod tests {
         for payload in PAYLOADS {
             assert_eq!(back(&escaped(payload)), payload);
         }
+    }
+
+    #[test]
+    fn what_is_left_is_told_in_minutes_and_then_in_seconds() {
+        let told = [1800, 119, 60, 59, 1, 0].map(time_left);
+        assert_eq!(told, ["30 minutes", "1 minute", "1 minute", "59 seconds", "1 second", "0 seconds"]);
+        assert_eq!(first_sentence("Removes a file. Use it with care."), "Removes a file.");
+        assert_eq!(first_sentence("Removes a.b files"), "Removes a.b files");
     }
 
     #[test]
