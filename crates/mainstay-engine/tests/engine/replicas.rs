@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mainstay_core::{
-    Answer, BoxFuture, Call, Caller, DialectPolicy, Kind, Note, OpenQuestions, Quota, Result, Sink, new_id,
+    Answer, BoxFuture, Call, Caller, DialectPolicy, Kind, Note, OpenQuestions, Quota, Reason, Result, Sink, new_id,
 };
 use mainstay_engine::EngineSettings;
 use serde_json::json;
@@ -109,6 +109,7 @@ async fn pending_requests_are_counted_on_all_replicas() {
     }
     for replica in &replicas {
         let refused = replica.call(&alice, "test_wipe", json!({"file": "50"})).await.unwrap_err();
-        assert_ne!(refused.kind, Kind::ConsentRequired, "{refused}");
+        let reason = refused.reason.as_deref();
+        assert!(matches!(reason, Some(Reason::PendingConsents { pending: 50, .. })), "{refused}");
     }
 }
