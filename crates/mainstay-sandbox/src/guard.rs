@@ -43,9 +43,6 @@ pub const PROTECTED: &[&str] = &[
     "*.kdbx",
 ];
 
-/// Those of version control. In a submodule or a worktree such a name is a file that leads to the repository.
-pub(crate) const VERSION_CONTROL: [&str; 3] = [".git", ".hg", ".svn"];
-
 /// Templates without secrets, although their names match a pattern.
 const HARMLESS: &[&str] = &[".env.example", ".env.sample", ".env.template", ".env.dist", ".env.test"];
 

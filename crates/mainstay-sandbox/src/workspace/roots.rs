@@ -31,6 +31,10 @@ pub struct Workspace {
 #[derive(Debug, Clone)]
 pub(crate) struct ClosedDir {
     pub(crate) path: PathBuf,
+    #[cfg_attr(
+        any(not(target_os = "linux"), mainstay_unsupported),
+        expect(dead_code, reason = "only the sandbox of Linux finds a directory again under another name")
+    )]
     pub(crate) identity: FileId,
 }
 

@@ -20,10 +20,13 @@ use super::tree::{HIDDEN_DIRECTORY, HIDDEN_FILE};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase};
 use crate::exec::linux::syscalls;
 use crate::exec::visibility::{Access, Origin, Visibility};
-use crate::guard::{Guard, VERSION_CONTROL};
+use crate::guard::Guard;
 
 /// Where the copies are mounted, one over the other, and covered at the end.
 const COPIES: &CStr = c"/.hidden/pins";
+
+/// Names of repositories. In a submodule or a worktree such a name is a file that leads to the repository.
+const VERSION_CONTROL: [&str; 3] = [".git", ".hg", ".svn"];
 
 /// Finds what has to be pinned.
 pub(crate) struct PinFinder {
