@@ -53,7 +53,8 @@ impl Kind {
     /// Whether a tool that fails this way has changed nothing, so that the same call may succeed once what stood in its
     /// way is gone. What was cut off or is our own fault may have happened in part.
     pub const fn changed_nothing(self) -> bool {
-        !matches!(self, Self::Cancelled | Self::TimedOut | Self::Internal)
+        // A database that is away may have committed before it went.
+        !matches!(self, Self::Cancelled | Self::TimedOut | Self::Unavailable | Self::Internal)
     }
 }
 
