@@ -85,7 +85,7 @@ impl Authenticator {
     pub async fn identity(&self, token: &str) -> Result<Identity, AuthError> {
         match &*self.0 {
             AuthMode::Open(server) | AuthMode::Local(server) => server.verify(token).await,
-            AuthMode::External(external) => external.verify(token).map_err(AuthError::InvalidToken),
+            AuthMode::External(external) => external.verify(token),
         }
     }
 

@@ -8,7 +8,12 @@ use jsonwebtoken::{Algorithm, DecodingKey, decode, decode_header};
 use mainstay_core::{Principal, Scopes};
 use serde::Deserialize;
 
-use crate::{AuthConfigError, ExternalAuth, Identity, Issuer};
+use crate::identity::rejection;
+use crate::{AuthConfigError, AuthError, ExternalAuth, Identity, Issuer};
+
+/// The longest `sub` that is accepted, in bytes; OpenID Connect Core allows 255 characters of ASCII. It is recorded with
+/// every call.
+const MAX_SUBJECT_BYTES: usize = 255;
 
 /// Asymmetric algorithms only: `none`, and HMAC with the public key as its secret, would let anybody sign.
 const ALGORITHMS: [Algorithm; 9] = [
@@ -38,6 +43,9 @@ struct Key {
 
 #[derive(Deserialize)]
 struct Claims {
+    /// One issuer. The library accepts a list whose members are allowed; RFC 7519 section 4.1.1 has no lists here.
+    #[serde(rename = "iss")]
+    _issuer: String,
     sub: String,
     #[serde(default)]
     scope: String,
@@ -54,31 +62,43 @@ impl ExternalIssuer {
         Ok(Self { issuer, keys })
     }
 
-    /// The identity in a valid token. The error is for the log only.
-    pub(crate) fn verify(&self, token: &str) -> Result<Identity, String> {
-        let header = decode_header(token).map_err(|error| error.to_string())?;
+    /// The identity in a valid token.
+    pub(crate) fn verify(&self, token: &str) -> Result<Identity, AuthError> {
+        let header = decode_header(token).map_err(|error| AuthError::invalid(rejection(&error)))?;
+        // RFC 7515 section 4.1.11: what the issuer declares critical has to be understood, and no extension is here.
+        if header.crit.is_some() {
+            return Err(AuthError::invalid("it has critical extensions, and none is supported"));
+        }
         let usable = |key: &&Key| {
             key.algorithms.contains(&header.alg) && (key.id.is_none() || header.kid.is_none() || key.id == header.kid)
         };
-        let mut reason = format!("no key for {:?} {:?}", header.alg, header.kid);
+        let mut reason = "no key fits its algorithm and key id";
         for key in self.keys.iter().filter(usable) {
             let mut rules = self.issuer.validation(header.alg);
             rules.validate_nbf = true;
             // Clocks of two machines differ by some seconds.
             rules.leeway = 30;
             match decode::<Claims>(token, &key.public, &rules) {
-                Ok(token) => {
-                    return Ok(Identity {
-                        principal: Principal::new(&self.issuer.url, &token.claims.sub),
-                        scopes: Scopes::parse(&token.claims.scope),
-                        expires_ms: millis(token.claims.exp),
-                        name: None,
-                    });
-                }
-                Err(error) => reason = error.to_string(),
+                Ok(token) => return self.identity(&token.claims),
+                Err(error) => reason = rejection(&error),
             }
         }
-        Err(reason)
+        Err(AuthError::invalid(reason))
+    }
+
+    /// Whom the claims name. A subject that names nobody would make all such tokens the same principal.
+    fn identity(&self, claims: &Claims) -> Result<Identity, AuthError> {
+        let subject = claims.sub.as_str();
+        let named = !subject.trim().is_empty() && subject.len() <= MAX_SUBJECT_BYTES;
+        if !named || subject.chars().any(char::is_control) {
+            return Err(AuthError::invalid("its subject is empty, too long, or has characters that no name has"));
+        }
+        Ok(Identity {
+            principal: Principal::new(&self.issuer.url, subject),
+            scopes: Scopes::parse(&claims.scope),
+            expires_ms: millis(claims.exp),
+            name: None,
+        })
     }
 }
 

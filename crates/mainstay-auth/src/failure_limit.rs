@@ -1,10 +1,12 @@
 //! A limit on failed authentication attempts. Verifying a secret is expensive on purpose, so a client may not cause it
 //! without end.
 //!
-//! Failures are counted by client and by address prefix, so that neither another address of the same machine nor
-//! another client's failures change how many attempts are left.
+//! Failures are counted by the name a client claims and by the address prefix it comes from, so that neither another
+//! address of the same machine nor the failures under another name change how many attempts are left. Names are not
+//! looked up first: a client that exists and one that does not are treated alike, or the limit would tell which exist.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
@@ -17,13 +19,24 @@ const WINDOW: Duration = Duration::from_mins(1);
 /// Sources counted at once. Past this, the one with the oldest window is dropped.
 const CAPACITY: usize = 10_000;
 
-/// A client, and the address prefix it authenticates from. All clients that do not exist count as one (`None`): inventing
-/// names gives no new attempts, and does not use up those of an existing client behind the same proxy.
-pub type FailureSource = (Option<String>, Option<IpAddr>);
+/// Names from one address prefix share this many counters. Inventing names gives at most 640 attempts in a minute, about
+/// ten seconds of hashing, and a client behind the same proxy seldom shares its counter with an invented name.
+const COUNTERS: u64 = 64;
+
+/// Where failures are counted together: one of the counters of an address prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FailureSource {
+    counter: u64,
+    prefix: Option<IpAddr>,
+}
 
 /// Failures per source in this process.
 #[derive(Default)]
-pub struct FailureLimit(Mutex<HashMap<FailureSource, Failures>>);
+pub struct FailureLimit {
+    failures: Mutex<HashMap<FailureSource, Failures>>,
+    /// Random for each process: which names share a counter cannot be predicted.
+    counters: RandomState,
+}
 
 struct Failures {
     since: Instant,
@@ -37,38 +50,43 @@ impl Failures {
 }
 
 impl FailureLimit {
+    /// Where the failures of a client that claims this name are counted.
+    pub fn source(&self, name: &str, ip: Option<IpAddr>) -> FailureSource {
+        FailureSource { counter: self.counters.hash_one(name) % COUNTERS, prefix: ip.map(ip_prefix) }
+    }
+
     /// Counts an attempt as failed before it is made, so that concurrent attempts cannot exceed the limit together; one
     /// that succeeds is withdrawn. `Err` has the seconds to wait.
     pub(crate) fn attempt(&self, source: &FailureSource) -> Result<(), u64> {
         if let Some(seconds) = self.retry_after(source) {
             return Err(seconds);
         }
-        self.add(source.clone());
+        self.add(*source);
         Ok(())
     }
 
     pub(crate) fn withdraw(&self, source: &FailureSource) {
-        if let Some(failures) = self.0.lock().get_mut(source) {
+        if let Some(failures) = self.failures.lock().get_mut(source) {
             failures.count = failures.count.saturating_sub(1);
         }
     }
 
     /// Seconds until the next attempt is allowed, if the limit is reached.
     pub fn retry_after(&self, source: &FailureSource) -> Option<u64> {
-        let sources = self.0.lock();
+        let sources = self.failures.lock();
         let failures = sources.get(source).filter(|failures| !failures.is_over() && failures.count >= ALLOWED)?;
         Some(WINDOW.saturating_sub(failures.since.elapsed()).as_secs() + 1)
     }
 
     /// Counts a failure.
     pub fn add(&self, source: FailureSource) {
-        let mut sources = self.0.lock();
+        let mut sources = self.failures.lock();
         // An entry whose window is over counts nothing, so the source begins a new one.
         if sources.len() >= CAPACITY || sources.get(&source).is_some_and(Failures::is_over) {
             sources.retain(|_, failures| !failures.is_over());
         }
         if sources.len() >= CAPACITY
-            && let Some(oldest) = sources.iter().min_by_key(|(_, failures)| failures.since).map(|(key, _)| key.clone())
+            && let Some(oldest) = sources.iter().min_by_key(|(_, failures)| failures.since).map(|(source, _)| *source)
         {
             sources.remove(&oldest);
         }
@@ -107,19 +125,20 @@ mod tests {
         }
     }
 
-    fn source(client: &str, last: u8) -> FailureSource {
-        (Some(client.to_owned()), Some(IpAddr::from([127, 0, 0, last])))
+    /// A source per number: tests that need different ones must not depend on the hash of a name.
+    fn source(counter: u64, last: u8) -> FailureSource {
+        FailureSource { counter, prefix: Some(IpAddr::from([127, 0, 0, last])) }
     }
 
     #[test]
     fn the_eleventh_failure_in_a_minute_is_rejected_for_its_source_alone() {
         let failures = FailureLimit::default();
         for _ in 0..ALLOWED {
-            assert_eq!(failures.retry_after(&source("a", 1)), None);
-            failures.add(source("a", 1));
+            assert_eq!(failures.retry_after(&source(1, 1)), None);
+            failures.add(source(1, 1));
         }
-        assert!(failures.retry_after(&source("a", 1)).is_some_and(|seconds| (1..=60).contains(&seconds)));
-        for other in [source("b", 1), source("a", 2), (None, source("a", 1).1)] {
+        assert!(failures.retry_after(&source(1, 1)).is_some_and(|seconds| (1..=60).contains(&seconds)));
+        for other in [source(2, 1), source(1, 2), FailureSource { counter: 1, prefix: None }] {
             assert_eq!(failures.retry_after(&other), None);
         }
     }
@@ -128,22 +147,29 @@ mod tests {
     fn attempts_count_until_they_succeed() {
         let failures = FailureLimit::default();
         for _ in 0..100 {
-            assert!(failures.attempt(&source("a", 1)).is_ok());
-            failures.withdraw(&source("a", 1));
+            assert!(failures.attempt(&source(1, 1)).is_ok());
+            failures.withdraw(&source(1, 1));
         }
-        assert!((0..ALLOWED).all(|_| failures.attempt(&source("a", 1)).is_ok()));
-        assert!(failures.attempt(&source("a", 1)).is_err());
-        failures.withdraw(&source("a", 1));
-        assert!(failures.attempt(&source("a", 1)).is_ok());
-        failures.withdraw(&source("never seen", 1));
+        assert!((0..ALLOWED).all(|_| failures.attempt(&source(1, 1)).is_ok()));
+        assert!(failures.attempt(&source(1, 1)).is_err());
+        failures.withdraw(&source(1, 1));
+        assert!(failures.attempt(&source(1, 1)).is_ok());
+        failures.withdraw(&source(2, 1));
     }
 
     #[test]
     fn memory_is_bounded_however_many_sources_fail() {
         let failures = FailureLimit::default();
         for number in 0..=CAPACITY {
-            failures.add(source(&number.to_string(), 1));
+            failures.add(source(number as u64, 1));
         }
-        assert_eq!(failures.0.lock().len(), CAPACITY);
+        assert_eq!(failures.failures.lock().len(), CAPACITY);
+    }
+
+    #[test]
+    fn inventing_names_gives_a_bounded_number_of_attempts() {
+        let (failures, here) = (FailureLimit::default(), Some(IpAddr::from([10, 0, 0, 1])));
+        let tried = (0..100_000).filter(|name| failures.attempt(&failures.source(&name.to_string(), here)).is_ok());
+        assert_eq!(tried.count() as u64, COUNTERS * u64::from(ALLOWED));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jsonwebtoken::errors::{Error as TokenError, ErrorKind};
 use jsonwebtoken::{Algorithm, Validation};
 use mainstay_core::{Error, Principal, Scopes};
 use mainstay_store::StoreError;
@@ -38,18 +39,35 @@ impl Issuer {
 pub enum AuthError {
     #[error("there is no token, and one is required")]
     MissingToken,
-    /// The reason is for the log only; the client is told nothing but that the token is invalid.
+    /// The reason is for the log only; the client is told nothing but that the token is invalid. It is a fixed text:
+    /// nothing that a token contains can get into the log.
     #[error("{0}")]
-    InvalidToken(String),
+    InvalidToken(&'static str),
     /// The store cannot be asked, so the token is neither valid nor invalid.
     #[error(transparent)]
     Unavailable(#[from] Error),
 }
 
 impl AuthError {
-    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
-        Self::InvalidToken(reason.into())
+    pub(crate) const fn invalid(reason: &'static str) -> Self {
+        Self::InvalidToken(reason)
     }
+}
+
+/// Why the library rejected a token, in our own words: its messages quote parts of the token, such as an unknown `alg`.
+pub(crate) fn rejection(error: &TokenError) -> &'static str {
+    if let ErrorKind::MissingRequiredClaim(_) = error.kind() {
+        return "a required claim is missing or malformed";
+    }
+    let reasons = [
+        (ErrorKind::InvalidSignature, "its signature is not valid"),
+        (ErrorKind::ExpiredSignature, "it has expired"),
+        (ErrorKind::ImmatureSignature, "it is not valid yet"),
+        (ErrorKind::InvalidIssuer, "it has another issuer"),
+        (ErrorKind::InvalidAudience, "it is for another audience"),
+        (ErrorKind::InvalidAlgorithm, "its algorithm is not allowed"),
+    ];
+    reasons.iter().find(|(kind, _)| kind == error.kind()).map_or("it cannot be decoded", |(_, reason)| reason)
 }
 
 impl From<StoreError> for AuthError {

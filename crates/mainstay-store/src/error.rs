@@ -1,7 +1,7 @@
 //! Why a storage operation failed.
 //!
 //! What a caller did wrong is not an error here but part of an operation's result: an error means that the storage
-//! itself does not work.
+//! itself does not work. The one exception is a text that no engine can hold, which any operation can be given.
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
@@ -16,6 +16,9 @@ pub enum StoreError {
     /// A statement failed: the disk is full, the connection is gone, the file is damaged.
     #[error("storage failed: {0}")]
     Failed(String),
+    /// A text has a NUL character. PostgreSQL cannot hold one, so both engines reject it.
+    #[error("a text with a NUL character in it cannot be stored")]
+    Nul,
     /// The store has been closed, or is closing.
     #[error("the store is closed")]
     Closed,
@@ -36,8 +39,12 @@ impl StoreError {
 }
 
 /// Clients are told that the storage does not work; the reason is for the log alone, because it can name hosts and files.
+/// A text with a NUL is the client's own to correct: nothing has to be repaired here.
 impl From<StoreError> for mainstay_core::Error {
     fn from(error: StoreError) -> Self {
+        if error == StoreError::Nul {
+            return Self::invalid("A text has a NUL character (\\u0000) in it, which cannot be stored. Remove it.");
+        }
         Self::unavailable("The server's storage is not working, so nothing was done. Try again, or ask the operator to look at its log.")
             .with_detail(error)
     }

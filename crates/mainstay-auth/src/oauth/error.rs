@@ -61,9 +61,13 @@ impl OAuthError {
     }
 }
 
-/// The server's own fault: the detail goes to the log, the client is told to retry.
+/// The server's own fault: the detail goes to the log, the client is told to retry. A parameter that the store cannot
+/// hold is the client's fault, and the message says what is wrong with it.
 impl From<Error> for OAuthError {
     fn from(error: Error) -> Self {
+        if error.kind == Kind::Invalid {
+            return Self::new(OAuthErrorKind::InvalidRequest, error.public);
+        }
         tracing::error!(detail = error.detail, "the authorization server failed");
         Self::new(OAuthErrorKind::Unavailable, "The authorization server is temporarily unavailable. Try again later.")
     }

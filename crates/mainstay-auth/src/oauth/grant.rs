@@ -12,7 +12,7 @@ use super::client_secret::{ClientCredentials, random_token, token_hash};
 use super::error::{OAuthError, OAuthErrorKind};
 use super::server::{AuthorizationServer, limit_scopes};
 use super::token::{ACCESS_LIFETIME, Claims, after};
-use crate::{AuthError, ip_prefix};
+use crate::AuthError;
 
 /// How long a refresh token can be used.
 const REFRESH_LIFETIME: Duration = Duration::from_hours(24 * 30);
@@ -71,28 +71,24 @@ impl AuthorizationServer {
         self.record(revoked, &client, &audit).await
     }
 
-    /// The client with these credentials. A failure counts against the client and the address prefix it came from.
+    /// The client with these credentials. A failure counts against the name that was sent, whether or not a client has it,
+    /// and the address prefix it came from.
     async fn authenticate(
         &self,
         credentials: ClientCredentials,
         ip: Option<IpAddr>,
         audit: &OAuthAudit,
     ) -> Result<Client, OAuthError> {
-        let client = self.backend.store.oauth().client(&credentials.client).await?;
-        let source = (client.as_ref().map(|client| client.id.clone()), ip.map(ip_prefix));
-        if let Err(retry_after) = self.failures.attempt(&source) {
-            // The failures that led here are in the audit; further rows would add nothing. For a client that does not
-            // exist the response stays the same as before, or it would reveal that the client does not exist.
-            return Err(match client {
-                Some(_) => OAuthError::new(
-                    OAuthErrorKind::TooManyFailures { retry_after },
-                    "Too many failed attempts. Try again later.",
-                ),
-                None => OAuthError::invalid_client(),
-            });
-        }
+        let source = self.failures.source(&credentials.client, ip);
+        // The failures that led here are in the audit; further rows would add nothing.
+        self.failures.attempt(&source).map_err(|retry_after| {
+            let kind = OAuthErrorKind::TooManyFailures { retry_after };
+            OAuthError::new(kind, "Too many failed attempts. Try again later.")
+        })?;
+        let client = self.backend.store.oauth().client(&credentials.client).await;
+        // What was not verified, because the store does not answer or the queue is full, has not failed.
+        let client = client.inspect_err(|_| self.failures.withdraw(&source))?;
         let hash = client.as_ref().map(|client| client.secret_hash.as_str());
-        // A secret that was not verified, because the queue is full, has not failed.
         let verified = self.secrets.verify(&credentials.secret, hash).await;
         let matches = verified.inspect_err(|_| self.failures.withdraw(&source))?;
         let principal = client.as_ref().map(|client| self.principal(&client.id));

@@ -266,16 +266,12 @@ async fn too_many_failures_block_that_client_from_that_address_alone() {
     let fixture = Fixture::open().await;
     let (server, client, other) = (fixture.replica(), fixture.client("read").await, fixture.client("read").await);
     let wrong = |id: &str| ClientCredentials { client: id.to_owned(), secret: "wrong".into() };
-    let tried = async |proof: ClientCredentials| kind(server.grant(proof, Grant::default(), HERE).await);
-    for number in 0..10 {
-        assert_eq!(tried(wrong(&client.id)).await, OAuthErrorKind::InvalidClient);
-        assert_eq!(tried(wrong(&format!("made up {number}"))).await, OAuthErrorKind::InvalidClient);
+    let tried = async |proof: ClientCredentials, ip| kind(server.grant(proof, Grant::default(), ip).await);
+    for _ in 0..10 {
+        assert_eq!(tried(wrong(&client.id), HERE).await, OAuthErrorKind::InvalidClient);
     }
-    assert!(matches!(tried(wrong(&client.id)).await, OAuthErrorKind::TooManyFailures { .. }));
-    assert!(matches!(tried(credentials(&client)).await, OAuthErrorKind::TooManyFailures { .. }));
-    // To one that does not exist nothing else is said than before: that would tell it from one that does.
-    assert_eq!(tried(wrong("made up again")).await, OAuthErrorKind::InvalidClient);
-    assert!(issued(&server, &other, None).await.is_ok());
+    assert!(matches!(tried(wrong(&client.id), HERE).await, OAuthErrorKind::TooManyFailures { .. }));
+    assert!(matches!(tried(credentials(&client), HERE).await, OAuthErrorKind::TooManyFailures { .. }));
     let elsewhere = server.grant(credentials(&client), Grant::default(), Some([10, 0, 0, 1].into())).await;
     assert!(elsewhere.is_ok());
     let at_once = futures::future::join_all(
@@ -286,6 +282,32 @@ async fn too_many_failures_block_that_client_from_that_address_alone() {
     assert_eq!(looked_at.count(), 10);
     let neighbour = server.grant(credentials(&other), Grant::default(), Some("2001:db8::2".parse().unwrap()));
     assert!(matches!(kind(neighbour.await), OAuthErrorKind::TooManyFailures { .. }));
+}
+
+/// The answers to a client that exists and to one that does not are the same, one by one, also past the limit.
+#[tokio::test]
+async fn the_limit_of_failures_does_not_tell_which_clients_exist() {
+    let fixture = Fixture::open().await;
+    let (server, client) = (fixture.replica(), fixture.client("read").await);
+    let mut answers = Vec::new();
+    for (id, last) in [(client.id.as_str(), 1), ("made up", 2)] {
+        let mut given = Vec::new();
+        for _ in 0..12 {
+            let wrong = ClientCredentials { client: id.to_owned(), secret: "wrong".into() };
+            let error = server.grant(wrong, Grant::default(), Some([10, 0, 0, last].into())).await.err().unwrap();
+            given.push((std::mem::discriminant(&error.kind), error.description));
+        }
+        answers.push(given);
+    }
+    assert_eq!(answers[0], answers[1]);
+    assert_ne!(answers[0][0], answers[0][11], "the limit was not reached");
+}
+
+#[tokio::test]
+async fn a_client_id_that_cannot_be_stored_is_an_invalid_request() {
+    let fixture = Fixture::open().await;
+    let odd = ClientCredentials { client: "a\0b".into(), secret: "s".into() };
+    assert_eq!(kind(fixture.replica().grant(odd, Grant::default(), HERE).await), OAuthErrorKind::InvalidRequest);
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use mainstay_core::{Error, Result, Scopes, new_id};
 use serde::{Deserialize, Serialize};
 
 use super::keys::{self, Key};
+use crate::identity::rejection;
 use crate::{AuthError, Issuer};
 
 /// How long an access token is valid.
@@ -61,7 +62,6 @@ impl Claims {
 /// The claims of a token whose signature, issuer and audience are right. Expiry is checked by the caller. `None` if it
 /// is signed with a key that this replica does not know, or not yet.
 pub(super) fn decode_claims(issuer: &Issuer, keys: &[Key], token: &str) -> Result<Option<Claims>, AuthError> {
-    // The reason never quotes the token: what an unauthenticated client sent stays out of the log.
     let header = decode_header(token).map_err(|_| AuthError::invalid("its header cannot be decoded"))?;
     if header.alg != Algorithm::EdDSA || header.typ.as_deref() != Some(TYPE) {
         return Err(AuthError::invalid("it is not an access token of this server's type"));
@@ -73,7 +73,7 @@ pub(super) fn decode_claims(issuer: &Issuer, keys: &[Key], token: &str) -> Resul
     // The library would read the system's clock; time comes in through `Clock` alone.
     rules.validate_exp = false;
     let decoded = decode::<Claims>(token, &key.public, &rules);
-    Ok(Some(decoded.map_err(|error| AuthError::invalid(error.to_string()))?.claims))
+    Ok(Some(decoded.map_err(|error| AuthError::invalid(rejection(&error)))?.claims))
 }
 
 /// The instant `lifetime` after `now_ms`.

@@ -91,9 +91,7 @@ where
     for param in params {
         query = match param {
             Param::Int(value) => query.bind(*value),
-            Param::Text(Some(text)) if text.contains('\0') => {
-                return Err(StoreError::failed("a text with a NUL character in it cannot be stored"));
-            }
+            Param::Text(Some(text)) if text.contains('\0') => return Err(StoreError::Nul),
             Param::Text(text) => query.bind(text.clone()),
             Param::Bytes(bytes) => query.bind(bytes.clone()),
         };

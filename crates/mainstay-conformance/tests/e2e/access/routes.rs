@@ -139,9 +139,12 @@ impl Issuer {
             json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "scope": "read write", "exp": 4_000_000_000_u64});
         claims.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
         claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
-        let header =
-            Header { kid: Some(self.jwk["kid"].as_str().unwrap().to_owned()), ..Header::new(Algorithm::EdDSA) };
-        encode(&header, &claims, &self.key).unwrap()
+        self.sign(Header::new(Algorithm::EdDSA), &claims)
+    }
+
+    fn sign(&self, header: Header, claims: &Value) -> String {
+        let header = Header { kid: Some(self.jwk["kid"].as_str().unwrap().to_owned()), ..header };
+        encode(&header, claims, &self.key).unwrap()
     }
 }
 
@@ -171,6 +174,10 @@ fn every_route_rejects_every_invalid_token_unless_it_is_public() {
             json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "scope": "admin", "exp": 4_000_000_000_u64});
         encode(&Header::new(Algorithm::HS256), &claims, &key).unwrap()
     };
+    let critical = {
+        let claims = json!({"iss": ISSUER, "aud": AUDIENCE, "sub": "alice", "exp": 4_000_000_000_u64});
+        issuer.sign(Header { crit: Some(vec!["b64".into()]), ..Header::new(Algorithm::EdDSA) }, &claims)
+    };
     let good = issuer.token(&json!({}));
     let bad = [
         ("no token", None),
@@ -185,6 +192,12 @@ fn every_route_rejects_every_invalid_token_unless_it_is_public() {
         ("not yet valid", Some(format!("Bearer {}", issuer.token(&json!({"nbf": 3_900_000_000_u64}))))),
         ("another issuer", Some(format!("Bearer {}", issuer.token(&json!({"iss": "https://evil.example"}))))),
         ("nobody", Some(format!("Bearer {}", issuer.token(&json!({"sub": null}))))),
+        ("an empty subject", Some(format!("Bearer {}", issuer.token(&json!({"sub": ""}))))),
+        ("a subject of spaces", Some(format!("Bearer {}", issuer.token(&json!({"sub": "  "}))))),
+        ("a subject with a NUL", Some(format!("Bearer {}", issuer.token(&json!({"sub": "a\u{0}b"}))))),
+        ("an endless subject", Some(format!("Bearer {}", issuer.token(&json!({"sub": "a".repeat(256)}))))),
+        ("a list of issuers", Some(format!("Bearer {}", issuer.token(&json!({"iss": [ISSUER]}))))),
+        ("a critical extension", Some(format!("Bearer {critical}"))),
         ("another's signature", Some(format!("Bearer {}", stranger.token(&json!({}))))),
     ];
     let own = server.address.to_string();
