@@ -58,6 +58,9 @@ impl Kind {
     }
 }
 
+/// The longest message that is sent, in bytes. What a caller sent may be repeated in it, and may be a megabyte.
+const MAX_MESSAGE: usize = 16 * 1024;
+
 /// A failure with a line for the caller and a detail for the operator.
 ///
 /// `public` crosses the wire; `detail` goes to the log with the request's id and nowhere else.
@@ -130,6 +133,20 @@ impl Error {
         self
     }
 
+    /// With messages of a length that can be sent.
+    #[must_use]
+    pub fn shortened(mut self) -> Self {
+        if self.public.len() > MAX_MESSAGE {
+            self.public = cut(&self.public).into();
+        }
+        if let Some(Reason::Field { reason: Some(reason), .. }) = self.reason.as_deref_mut()
+            && reason.len() > MAX_MESSAGE
+        {
+            *reason = cut(reason);
+        }
+        self
+    }
+
     /// The argument or header the error is about, if it names one.
     pub fn field_name(&self) -> Option<&str> {
         match self.reason.as_deref() {
@@ -172,6 +189,12 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The beginning of a message that is too long.
+fn cut(message: &str) -> String {
+    let end = message.floor_char_boundary(MAX_MESSAGE);
+    format!("{}… ({} bytes in all)", &message[..end], message.len())
 }
 
 /// Why a call failed: what a program can act on, beside the sentence for people. It is data, not text: the dialects in

@@ -1,5 +1,6 @@
 //! Arguments as people see them: without secrets, and without characters that hide or reorder the text around them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -20,7 +21,14 @@ const OUTLINE_CHARS: usize = 300;
 /// Members of every dry run's result.
 const UNTOLD: [&str; 2] = ["dry_run", "success"];
 
+/// The longest text, in characters, that a message or an audit row repeats of what a caller sent.
+const QUOTED: usize = 128;
+const RECORDED: usize = 256;
+
 const HIDDEN: &str = "[hidden]";
+
+/// Parameters of URIs that are secrets besides those of [`SECRET`], by their whole name.
+const SECRET_PARAMETERS: [&str; 7] = ["key", "sig", "signature", "xamzsignature", "auth", "pwd", "pass"];
 
 /// A value is a secret if its key, without punctuation and in lower case, contains one of these.
 const SECRET: [&str; 10] = [
@@ -105,6 +113,50 @@ fn one_line(value: &Value) -> Option<String> {
     }
 }
 
+/// A caller's text in a message: quoted, with what is invisible escaped, and cut.
+pub fn quoted(text: &str) -> String {
+    match text.char_indices().nth(QUOTED) {
+        None => format!("{text:?}"),
+        Some((at, _)) => format!("{:?}… ({} bytes)", &text[..at], text.len()),
+    }
+}
+
+/// As much of a caller's text as goes into the audit and the log.
+pub fn recorded(text: &str) -> &str {
+    text.char_indices().nth(RECORDED).map_or(text, |(at, _)| &text[..at])
+}
+
+/// A URI without what it tells of credentials: the user before the host, and parameters whose name says that they are
+/// secret.
+pub fn redacted_uri(uri: &str) -> Cow<'_, str> {
+    let scheme = uri.find("://").filter(|at| !uri[..*at].contains(['/', '?', '#']));
+    let start = scheme.map_or(0, |scheme| scheme + 3);
+    let end = uri[start..].find(['/', '?', '#']).map_or(uri.len(), |length| start + length);
+    let user = uri[start..end].rfind('@').filter(|_| start > 0);
+    let parameters = uri.find(['?', '#']).map_or(uri.len(), |at| at + 1);
+    if user.is_none() && !uri[parameters..].contains('=') {
+        return Cow::Borrowed(uri);
+    }
+    let mut shown = match user {
+        Some(at) => format!("{}{HIDDEN}{}", &uri[..start], &uri[start + at..parameters]),
+        None => uri[..parameters].to_owned(),
+    };
+    for parameter in uri[parameters..].split_inclusive(['&', ';', '#', '?']) {
+        match parameter.split_once('=') {
+            Some((name, value)) if is_secret(name) || SECRET_PARAMETERS.contains(&bare(name).as_str()) => {
+                let separator = value.find(['&', ';', '#', '?']).map_or("", |at| &value[at..]);
+                let _ = write!(shown, "{name}={HIDDEN}{separator}");
+            }
+            // A parameter may be a URI itself.
+            Some((name, value)) => {
+                let _ = write!(shown, "{name}={}", redacted_uri(value));
+            }
+            None => shown.push_str(parameter),
+        }
+    }
+    Cow::Owned(shown)
+}
+
 /// Writes control characters, zero-width characters and those that change the direction of text as `\u{…}`: shown as
 /// they are, they could make a call look like another one.
 pub fn escape_invisible(text: &str) -> String {
@@ -144,9 +196,15 @@ fn redacted(value: &Value, text: &dyn Fn(&str) -> String) -> Value {
     }
 }
 
-fn is_secret(key: &str) -> bool {
-    let bare: String = key.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+/// Whether a name says that its value is a secret.
+pub(crate) fn is_secret(name: &str) -> bool {
+    let bare = bare(name);
     SECRET.iter().any(|part| bare.contains(part))
+}
+
+/// A name without punctuation and in lower case.
+fn bare(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]
@@ -162,6 +220,32 @@ mod tests {
             json!({"apiKey": HIDDEN, "env": [{"DB_PASSWORD": HIDDEN}], "path": "a", "n": 1, "access_token": HIDDEN});
         assert_eq!(redacted_brief(&args), shown);
         assert_eq!(serde_json::from_str::<Value>(&redacted_full(&args).unwrap()).unwrap(), shown);
+    }
+
+    #[test]
+    fn a_callers_text_is_quoted_escaped_and_cut() {
+        assert_eq!(quoted("a\n\u{202e}b"), r#""a\n\u{202e}b""#);
+        assert_eq!(quoted(&"x".repeat(1000)), format!("\"{}\"… (1000 bytes)", "x".repeat(QUOTED)));
+        assert_eq!(recorded(&"é".repeat(1000)).chars().count(), RECORDED);
+    }
+
+    #[test]
+    fn credentials_in_a_uri_are_hidden_and_the_rest_stays() {
+        for (uri, shown) in [
+            ("https://ann:canary@host:1/a?b=c", "https://[hidden]@host:1/a?b=c"),
+            ("https://canary@host", "https://[hidden]@host"),
+            ("https://a@canary@host/x@y", "https://[hidden]@host/x@y"),
+            ("https://host/a?x=1&Access_Token=canary&y=2#z", "https://host/a?x=1&Access_Token=[hidden]&y=2#z"),
+            ("https://host/a#token=canary", "https://host/a#token=[hidden]"),
+            ("db:x?key=canary;sig=canary?pass=canary", "db:x?key=[hidden];sig=[hidden]?pass=[hidden]"),
+            ("x?to=http://ann:canary@host&y=2", "x?to=http://[hidden]@host&y=2"),
+            ("file:///home/a@b/c", "file:///home/a@b/c"),
+            ("mailto:ann@host", "mailto:ann@host"),
+            ("db://schema/complete", "db://schema/complete"),
+            ("", ""),
+        ] {
+            assert_eq!(redacted_uri(uri), shown, "{uri}");
+        }
     }
 
     #[test]

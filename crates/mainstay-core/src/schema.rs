@@ -6,7 +6,14 @@ use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use crate::{Error, Problem, Reason, Result};
+use crate::redact::is_secret;
+use crate::{Error, Problem, Reason, Result, quoted};
+
+/// The most problems that are reported at once.
+const MAX_PROBLEMS: usize = 50;
+
+/// Arguments in which callers pass on content of any kind, passwords included. Their values are left out of messages.
+const CONTENT: [&str; 10] = ["env", "command", "args", "stdin", "input", "text", "content", "data", "headers", "body"];
 
 /// The schema of a type as an object, with every definition inside it.
 pub fn of<T: JsonSchema>() -> Map<String, Value> {
@@ -65,21 +72,51 @@ fn closed(mut schema: Map<String, Value>) -> Map<String, Value> {
     schema
 }
 
-fn problem(error: &ValidationError<'_>) -> Problem {
+fn problem(error: &ValidationError<'_>, secret: &[String]) -> Problem {
+    let path = error.instance_path().to_string();
+    let shown = shown(error.instance(), &path, secret);
+    // The library's message leaves out most of what the value could be.
+    let reason = if let ValidationErrorKind::Enum { options } = error.kind() {
+        format!("{shown} is not one of {options}")
+    } else {
+        error.masked_with(shown).to_string()
+    };
     Problem {
-        path: error.instance_path().to_string(),
         rule: error.kind().keyword().to_owned(),
         property: property(error.kind()).map(shorten),
-        reason: shorten(reason(error)),
+        reason: shorten(reason),
+        path: shorten(path),
     }
 }
 
-/// In the library's words, which leave out most of what a value could be.
-fn reason(error: &ValidationError<'_>) -> String {
-    if let ValidationErrorKind::Enum { options } = error.kind() {
-        return format!("{} is not one of {options}", error.instance());
+/// A wrong value in a message. One that may be a secret, by the name of its argument or by the schema, is left out, and so
+/// is one with parts: what is wrong with it is that it has parts, or is in one of them.
+fn shown(value: &Value, path: &str, secret: &[String]) -> String {
+    let hidden = |name: &str| is_secret(name) || CONTENT.contains(&name) || secret.iter().any(|other| other == name);
+    if path.split('/').any(hidden) {
+        return "The value".to_owned();
     }
-    error.to_string()
+    match value {
+        Value::Object(_) => "An object".to_owned(),
+        Value::Array(_) => "An array".to_owned(),
+        Value::String(text) => quoted(text),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// The properties that the schema declares as secrets.
+fn secret_properties(schema: &Value, found: &mut Vec<String>) {
+    let declared = |schema: &Value| schema["writeOnly"] == true || schema["format"] == "password";
+    match schema {
+        Value::Object(members) => {
+            for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
+                found.extend(declared(property).then(|| name.clone()));
+            }
+            members.values().for_each(|member| secret_properties(member, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| secret_properties(item, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn property(kind: &ValidationErrorKind) -> Option<String> {
@@ -95,23 +132,30 @@ fn property(kind: &ValidationErrorKind) -> Option<String> {
 }
 
 /// A compiled schema.
-pub struct Validator(jsonschema::Validator);
+pub struct Validator {
+    compiled: jsonschema::Validator,
+    /// The properties that the schema declares as secrets.
+    secret: Vec<String>,
+}
 
 impl Validator {
     /// Never follows a `$ref` out of the document.
     pub fn new(schema: &Map<String, Value>) -> Result<Self> {
-        jsonschema::draft202012::new(&Value::Object(schema.clone()))
-            .map(Self)
-            .map_err(|error| Error::internal(format!("schema does not compile: {error}")))
+        let schema = Value::Object(schema.clone());
+        let compiled = jsonschema::draft202012::new(&schema)
+            .map_err(|error| Error::internal(format!("schema does not compile: {error}")))?;
+        let mut secret = Vec::new();
+        secret_properties(&schema, &mut secret);
+        Ok(Self { compiled, secret })
     }
 
-    /// Reports every problem at once.
+    /// Reports every problem at once, up to a number that can be read.
     pub fn check(&self, args: &Value) -> Result<()> {
-        if self.0.is_valid(args) {
+        if self.compiled.is_valid(args) {
             return Ok(());
         }
-        let problems: Vec<Problem> = self.0.iter_errors(args).map(|error| problem(&error)).collect();
-        Err(refusal(problems))
+        let errors = self.compiled.iter_errors(args).take(MAX_PROBLEMS);
+        Err(refusal(errors.map(|error| problem(&error, &self.secret)).collect()))
     }
 }
 
@@ -215,6 +259,36 @@ mod tests {
         spell_integers(&mut value);
         let expected = json!({"a": 50, "b": [0, -7, 1.5, 1e300, 9_007_199_254_740_992_i64], "c": "50.0", "d": 3});
         assert_eq!(value, expected);
+    }
+
+    #[test]
+    fn secrets_and_content_are_left_out_of_messages() {
+        let schema = json!({"type": "object", "properties": {
+            "env": {"type": "object", "additionalProperties": {"type": "string"}},
+            "command": {"type": "string"}, "args": {"type": "array"}, "db_password": {"type": "string"},
+            "pin": {"type": "integer", "writeOnly": true}, "list": {"type": "string"}, "kind": {"enum": ["a"]}}});
+        let validator = Validator::new(schema.as_object().unwrap()).unwrap();
+        for (args, says) in [
+            (json!({"env": {"A": ["canary"]}}), "/env/A: The value is not of type \"string\""),
+            (json!({"env": "A=canary"}), "/env: The value is not of type \"object\""),
+            (json!({"command": ["mysql", "-pcanary"]}), "/command: The value is not of type \"string\""),
+            (json!({"args": "-pcanary"}), "/args: The value is not of type \"array\""),
+            (json!({"db_password": 12345}), "/db_password: The value is not of type \"string\""),
+            (json!({"pin": "canary"}), "/pin: The value is not of type \"integer\""),
+            (json!({"list": {"x": "canary"}}), "/list: An object is not of type \"string\""),
+            (json!({"kind": "b"}), "/kind: \"b\" is not one of [\"a\"]"),
+        ] {
+            let refused = validator.check(&args).unwrap_err();
+            assert_eq!(refused.public, format!("The arguments are not valid. {says}"));
+        }
+    }
+
+    #[test]
+    fn the_number_of_problems_is_bounded() {
+        let schema = json!({"type": "object", "properties": {"list": {"items": {"type": "string"}}}});
+        let validator = Validator::new(schema.as_object().unwrap()).unwrap();
+        let refused = validator.check(&json!({"list": vec![1; 100_000]})).unwrap_err();
+        assert!(refused.public.len() < 10_000, "{}", refused.public.len());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use mainstay_core::{
     Approval, BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result,
-    canonical_digest,
+    canonical_digest, recorded,
 };
 use serde_json::{Map, Value};
 
@@ -65,10 +65,13 @@ impl Engine {
     /// Takes one call from its arrival to its audit entry.
     async fn execute<T: ResolvedTarget>(&self, name: &str, args: Value, call: Call, lane: &Lane) -> Result<T::Output> {
         // Before anything else: a call that waits for a slot has cost nothing yet.
-        let permit = self.0.gate.enter(lane, &call.cancel).await?;
+        let permit = self.0.gate.enter(lane, &call.caller.principal, &call.cancel).await?;
         let target = match T::resolve(self.registry(), name, &args) {
             Ok(target) => target,
-            Err(error) => return self.reject(&format!("{} {name}", T::METHOD), name, &call, error).await,
+            Err(error) => {
+                let target = format!("{} {}", T::METHOD, recorded(&T::recorded_name(name)));
+                return self.reject(&target, name, &call, error).await;
+            }
         };
         if !target.effect().changes() {
             return self.run_audited(call, target, args).await;

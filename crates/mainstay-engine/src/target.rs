@@ -1,11 +1,12 @@
 //! What a call is directed at, once its name has been looked up: a tool, a resource or a prompt. The pipeline is written
 //! once for all three; what differs between them is here.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use mainstay_core::{
     AnyTool, BoxFuture, Contents, Context, Effect, Error, Pace, Prompt, PromptReply, Reason, Registry, Reply,
-    ResourceProvider, Result, Scope, ToolInfo, redacted_brief,
+    ResourceProvider, Result, Scope, ToolInfo, quoted, recorded, redacted_brief, redacted_uri,
 };
 use serde_json::Value;
 
@@ -19,6 +20,11 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
     const METHOD: &'static str;
 
     fn resolve(registry: &Registry, name: &str, args: &Value) -> Result<Self>;
+
+    /// What may be recorded of the name of a target that does not exist.
+    fn recorded_name(name: &str) -> Cow<'_, str> {
+        Cow::Borrowed(name)
+    }
 
     /// The name in the audit, and the one policies are keyed on, whichever spelling the caller used.
     fn label(&self) -> &str;
@@ -90,10 +96,11 @@ impl ResolvedTarget for ToolTarget {
     fn resolve(registry: &Registry, name: &str, args: &Value) -> Result<Self> {
         match registry.tool(name) {
             Some(tool) if !registry.is_enabled(tool.info()) => Err(Error::unavailable(format!(
-                "The tool {name:?} is switched off on this server (disabled_tools in its configuration)."
+                "The tool {} is switched off on this server (disabled_tools in its configuration).",
+                quoted(name)
             ))),
             Some(tool) => Ok(Self { tool: tool.clone(), effect: tool.info().effect_of(args) }),
-            None => Err(Error::unknown(format!("There is no tool called {name:?}."))),
+            None => Err(Error::unknown(format!("There is no tool called {}.", quoted(name)))),
         }
     }
 
@@ -140,6 +147,8 @@ impl ResolvedTarget for ToolTarget {
 pub(crate) struct ResourceTarget {
     provider: Arc<dyn ResourceProvider>,
     uri: String,
+    /// The URI as it is recorded: without credentials, and cut.
+    label: String,
 }
 
 impl ResolvedTarget for ResourceTarget {
@@ -147,23 +156,48 @@ impl ResolvedTarget for ResourceTarget {
     const METHOD: &'static str = "resources/read";
 
     fn resolve(registry: &Registry, uri: &str, _args: &Value) -> Result<Self> {
+        let shown = redacted_uri(uri);
         match registry.provider(uri) {
-            Some(provider) => Ok(Self { provider: provider.clone(), uri: uri.to_owned() }),
-            None => Err(Error::not_found(format!("There is no resource {uri:?}.")).with_reason(Reason::uri(uri))),
+            Some(provider) => {
+                let (uri, label) = (uri.to_owned(), recorded(&shown).to_owned());
+                Ok(Self { provider: provider.clone(), uri, label })
+            }
+            None => Err(Error::not_found(format!("There is no resource {}.", quoted(&shown)))
+                .with_reason(Reason::uri(recorded(&shown)))),
         }
     }
 
+    /// What is recorded of the name, too, where there is no such resource.
+    fn recorded_name(name: &str) -> Cow<'_, str> {
+        redacted_uri(name)
+    }
+
     fn label(&self) -> &str {
-        &self.uri
+        &self.label
     }
 
     fn run<'a>(&'a self, _args: Value, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>> {
-        self.provider.read(&self.uri, context)
+        let read = self.provider.read(&self.uri, context);
+        Box::pin(async move { read.await.map_err(|error| without_credentials(error, &self.uri)) })
     }
 
     fn called(&self, _args: &Value) -> Called {
         Called::Resource
     }
+}
+
+/// The error of a read, which may repeat the URI or a part of it. One with credentials in it gets a message of its own.
+fn without_credentials(error: Error, uri: &str) -> Error {
+    let shown = redacted_uri(uri);
+    if shown == uri {
+        return error;
+    }
+    let word = match error.reason.as_deref() {
+        Some(Reason::Resource { reason, .. }) => reason.clone(),
+        _ => None,
+    };
+    let message = format!("The resource {} cannot be read: {}.", quoted(&shown), error.kind.as_str().replace('_', " "));
+    Error::new(error.kind, message).with_reason(Reason::Resource { uri: recorded(&shown).to_owned(), reason: word })
 }
 
 /// A prompt to render.
@@ -179,7 +213,7 @@ impl ResolvedTarget for PromptTarget {
     fn resolve(registry: &Registry, name: &str, _args: &Value) -> Result<Self> {
         match registry.prompt(name) {
             Some(prompt) => Ok(Self { prompt: prompt.clone(), name: name.to_owned() }),
-            None => Err(Error::unknown(format!("There is no prompt called {name:?}."))),
+            None => Err(Error::unknown(format!("There is no prompt called {}.", quoted(name)))),
         }
     }
 
@@ -197,7 +231,7 @@ impl ResolvedTarget for PromptTarget {
         let given = args.as_object().into_iter().flatten().map(|(key, _)| key);
         let unknown = given
             .filter(|key| declared.iter().all(|a| a.name != **key))
-            .map(|key| format!("{key} is not an argument of it"));
+            .map(|key| format!("{} is not an argument of it", quoted(key)));
         let problems: Vec<String> = missing.chain(unknown).collect();
         if problems.is_empty() {
             return Ok(());

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use mainstay_core::schema::Validator;
 use mainstay_core::{
     Contents, DialectPolicy, Error, Kind, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, Result, ToolInfo,
+    quoted, recorded,
 };
 use serde_json::{Value, json};
 
@@ -148,7 +149,8 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// The error for a name that no exposed tool or prompt has. `kind` is the word for what was looked up.
     fn unknown_name(&self, kind: &str, name: &str, now: Timestamp) -> ErrorResponse {
-        let error = Error::unknown(format!("There is no {kind} {name:?}; {kind}s/list names those there are."));
+        let shown = quoted(name);
+        let error = Error::unknown(format!("There is no {kind} {shown}; {kind}s/list names those there are."));
         self.error(&error, name, now)
     }
 
@@ -235,7 +237,7 @@ fn unsupported() -> Error {
 
 /// The response to a method that does not exist.
 pub(crate) fn method_not_found(method: &str) -> ErrorResponse {
-    ErrorResponse::new(METHOD_NOT_FOUND, format!("Method not found: {method}"), None)
+    ErrorResponse::new(METHOD_NOT_FOUND, format!("Method not found: {}", recorded(method)), None)
 }
 
 /// What the program knows of a dialect before it is used: the one line in the list of dialects.

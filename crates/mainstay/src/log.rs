@@ -1,6 +1,11 @@
 //! The log, on standard error: standard output belongs to the protocol.
+//!
+//! One event is one line, whatever its fields contain: a caller whose text ends up in the log cannot add lines of its own.
+
+use std::io::{self, IsTerminal as _, Write};
 
 use anyhow::Context as _;
+use mainstay_core::escape_invisible;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
@@ -36,12 +41,52 @@ pub(crate) fn start(settings: &LogSettings) -> anyhow::Result<()> {
     let filter = format!("rmcp=error,{}", settings.level);
     let filter = EnvFilter::try_new(&filter).with_context(|| format!("{:?} is not a log level", settings.level))?;
     let registry = tracing_subscriber::registry().with(filter);
-    let layer = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let layer = fmt::layer().with_target(false);
     match settings.format {
         Format::Text => {
-            registry.with(layer.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))).try_init()?
+            let colours = io::stderr().is_terminal();
+            registry.with(layer.with_writer(move || TextLines { colours }).with_ansi(colours)).try_init()?;
         }
-        Format::Json => registry.with(layer.json()).try_init()?,
+        // Strings of JSON have no line breaks and no control characters.
+        Format::Json => registry.with(layer.with_writer(io::stderr).json()).try_init()?,
     }
     Ok(())
+}
+
+/// Standard error. Each write is one event, and becomes one line.
+struct TextLines {
+    /// Whether escape sequences of the formatter itself are in the text; those in fields it escapes.
+    colours: bool,
+}
+
+impl Write for TextLines {
+    fn write(&mut self, event: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(event);
+        io::stderr().lock().write_all(one_line(&text, self.colours).as_bytes())?;
+        Ok(event.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+/// The event with everything escaped that would end its line, or make it look like another.
+fn one_line(event: &str, colours: bool) -> String {
+    let text = event.strip_suffix('\n').unwrap_or(event).replace('\n', "\\n").replace('\r', "\\r");
+    let text = if colours { text } else { escape_invisible(&text) };
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_one_line_whatever_its_fields_contain() {
+        let forged = "INFO reason=a\n2026-01-01 ERROR forged\r\u{1b}[2K\u{202e}b\n";
+        let line = one_line(forged, false);
+        assert_eq!(line, "INFO reason=a\\n2026-01-01 ERROR forged\\r\\u{001b}[2K\\u{202e}b\n");
+        assert_eq!(one_line("a\nb\n", true), "a\\nb\n");
+    }
 }

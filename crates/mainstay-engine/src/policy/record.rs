@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use mainstay_core::{Call, Effect, Error, Kind, Result};
+use mainstay_core::{Call, Effect, Error, Kind, Result, recorded};
 use mainstay_store::{AuditEntry, Phase};
 
 use crate::Engine;
@@ -92,6 +92,7 @@ impl Record {
     /// Writes the outcome. A call that was recorded as begun is answered only once this is on disk.
     /// `failed` tells an output that reports a failure of its own.
     pub(crate) async fn end<T>(mut self, result: Result<T>, failed: impl Fn(&T) -> bool) -> Result<T> {
+        let result = result.map_err(Error::shortened);
         let outcome = match &result {
             Ok(output) if failed(output) => "failed",
             Ok(_) => "ok",
@@ -149,14 +150,15 @@ impl Drop for Record {
 /// The private detail goes to the log with the request id, and nowhere else.
 fn log(entry: &AuditEntry, error: &Error) {
     let (request_id, target, kind) = (&entry.request_id, &entry.target, error.kind.as_str());
-    // What the caller can correct is no concern of the operator.
+    // Cut, because it may repeat what the caller sent.
+    let reason = recorded(&error.public);
     let trouble = matches!(error.kind, Kind::Internal | Kind::Unavailable | Kind::TimedOut);
-    let reason = error.public.as_ref();
     match &error.detail {
         Some(detail) if trouble => tracing::error!(request_id, target, kind, reason, detail, "call failed"),
-        Some(detail) => tracing::info!(request_id, target, kind, reason, detail, "call failed"),
         None if trouble => tracing::warn!(request_id, target, kind, reason, "call failed"),
-        None => tracing::debug!(request_id, target, kind, reason, "call refused"),
+        // What the caller can correct is no concern of the operator. It is not in the log unless it is asked for: reason
+        // and detail may name values of the caller's arguments.
+        detail => tracing::debug!(request_id, target, kind, reason, detail, "call refused"),
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use mainstay_core::{Error, Result};
+use mainstay_core::{Error, Result, quoted, redacted_uri};
 
 use super::ExecSettings;
 use crate::identity::FileId;
@@ -32,7 +32,8 @@ pub(super) fn find(name: &str, search_path: &str, directory: &Path) -> Result<Pa
         (None, Some(path)) => Err(Error::denied(format!("{} is not executable.", path.display()))),
         (None, None) => {
             let reason = format!(
-                "There is no program {name:?} in the search path of commands; give a path in the workspace, or see exec.read."
+                "There is no program {} in the search path of commands; give a path in the workspace, or see exec.read.",
+                shown(name)
             );
             Err(Error::field("command", reason).with_detail(format!("search path: {search_path}")))
         }
@@ -50,7 +51,7 @@ pub(super) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) 
     let file = |entry: &str| find(entry, search_path, Path::new("/")).unwrap_or_else(|_| entry.into());
     let is = |entry: &String| identity.is_ok() && FileId::of_path(&file(entry)) == identity;
     let called = |entry: &String| Path::new(entry).file_name() == program.file_name();
-    let name = program.file_name().unwrap_or(OsStr::new("?")).to_string_lossy();
+    let name = shown(&program.file_name().unwrap_or(OsStr::new("?")).to_string_lossy());
     if settings.deny.iter().any(|entry| is(entry) || called(entry)) {
         return Err(Error::denied(format!("The operator does not allow {name} to be run (exec.deny).")));
     }
@@ -64,17 +65,29 @@ pub(super) fn allow(program: &Path, settings: &ExecSettings, search_path: &str) 
     Ok(())
 }
 
+/// A program in a message: its first word. What follows was meant for `args` and may be a password, as may be the value of
+/// a variable or a URL that a caller put in the place of the program.
+fn shown(name: &str) -> String {
+    let word = name.split_whitespace().next().unwrap_or_default();
+    let program = redacted_uri(word.split('=').next().unwrap_or_default());
+    if program == name {
+        quoted(name)
+    } else {
+        format!("{} (give only the program here, and the rest in args)", quoted(&program))
+    }
+}
+
 /// The error for a program that the system did not start, if the caller can do something about it.
 pub(super) fn refusal(name: &str, errno: i32) -> Option<Error> {
     match errno {
         libc::ENOENT | libc::ENOTDIR => Some(Error::field(
             "command",
-            format!("{name:?} does not exist for commands, or the interpreter in its first line does not."),
+            format!("{} does not exist for commands, or the interpreter in its first line does not.", shown(name)),
         )),
         libc::EACCES | libc::EPERM => {
-            Some(Error::denied(format!("{name:?} is not executable, or not accessible to commands.")))
+            Some(Error::denied(format!("{} is not executable, or not accessible to commands.", shown(name))))
         }
-        libc::ENOEXEC => Some(Error::field("command", format!("{name:?} is not a program for this machine."))),
+        libc::ENOEXEC => Some(Error::field("command", format!("{} is not a program for this machine.", shown(name)))),
         libc::E2BIG => Some(Error::field("args", "The arguments and variables are longer than the system allows.")),
         _ => None,
     }
@@ -95,6 +108,23 @@ mod tests {
         let refused = find("no-such-program", PATH, Path::new("/")).unwrap_err();
         assert_eq!(refused.field_name().unwrap(), "command");
         assert!(refused.public.contains("no-such-program"));
+    }
+
+    #[test]
+    fn what_may_be_a_password_is_not_repeated() {
+        for command in [
+            "mysql -pcanary",
+            "PGPASSWORD=canary psql",
+            "./no/such -pcanary",
+            "https://ann:canary@host/x",
+            &format!("{}canary", "x".repeat(1_000_000)),
+        ] {
+            for refused in [find(command, PATH, Path::new("/")).err(), refusal(command, libc::ENOENT)] {
+                let told = refused.map(|error| error.public).unwrap_or_default();
+                assert!(!told.contains("canary") && told.len() < 500, "{told}");
+            }
+        }
+        assert!(find("no-such -x", PATH, Path::new("/")).unwrap_err().public.contains("in args"));
     }
 
     #[test]

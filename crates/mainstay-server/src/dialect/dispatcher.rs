@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::{
-    Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, Result, Scope, Sink, ToolInfo,
+    Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, Result, Scope, Sink, ToolInfo, recorded,
+    redacted_uri,
 };
 use mainstay_engine::Engine;
 use mainstay_wire::{
@@ -22,9 +23,6 @@ use tokio::sync::mpsc;
 use super::chunks::Chunks;
 use super::tool_names::ToolNames;
 use crate::connection::Connection;
-
-/// How much of a name that somebody made up goes into the audit, in characters.
-const NAME_EXCERPT: usize = 256;
 
 /// Serves the requests of one dialect at one endpoint.
 pub(crate) struct Dispatcher {
@@ -118,7 +116,7 @@ impl Dispatcher {
             Operation::GetPrompt { name, args } => self.get_prompt(&name, args, context).await,
             Operation::UnknownMethod { method, response } => {
                 let reason = Error::unknown("The dialect has no such method.");
-                self.rejected(&format!("jsonrpc {method}"), "jsonrpc", reason, response, context).await
+                self.rejected(&format!("jsonrpc {}", recorded(&method)), "jsonrpc", reason, response, context).await
             }
             Operation::InvalidParams(response) | Operation::Malformed(response) => {
                 let reason = Error::invalid("The message cannot be read.");
@@ -152,7 +150,7 @@ impl Dispatcher {
     }
 
     async fn call_tool(&self, name: &str, args: Option<Value>, id: Option<&Id>, context: &RequestContext) -> Encoded {
-        let operation = || format!("tools/call {}", excerpt(name));
+        let operation = || format!("tools/call {}", recorded(name));
         let registry = self.engine.registry();
         // A tool that the dialect does not expose must not differ from one that does not exist.
         let exposed = registry.tool(name).filter(|tool| {
@@ -194,7 +192,7 @@ impl Dispatcher {
 
     async fn read_resource(&self, uri: &str, context: &RequestContext) -> Encoded {
         let read = async {
-            let call = self.call(&format!("resources/read {}", excerpt(uri)), context).await?;
+            let call = self.call(&format!("resources/read {}", recorded(&redacted_uri(uri))), context).await?;
             let contents = self.engine.read_resource(uri, call, &context.connection.lane).await?;
             let resources = self.resources();
             // Some dialects repeat in a result what the list says about the resource.
@@ -205,7 +203,7 @@ impl Dispatcher {
     }
 
     async fn get_prompt(&self, name: &str, args: BTreeMap<String, String>, context: &RequestContext) -> Encoded {
-        let operation = format!("prompts/get {}", excerpt(name));
+        let operation = format!("prompts/get {}", recorded(name));
         let exposed = |prompt: &Arc<dyn mainstay_core::Prompt>| self.dialect.prompt_entry(&prompt.info()).is_some();
         if !self.engine.registry().prompt(name).is_some_and(exposed) {
             let response = self.dialect.unknown_name("prompt", name, self.now());
@@ -380,9 +378,4 @@ pub(crate) fn respond(id: Option<&Id>, encoded: Encoded) -> Response {
         Ok(result) => Response { body: Some(jsonrpc::result(id, &result)), ..Response::default() },
         Err(error) => Response { body: Some(error.response(id)), http: error.http, session: None },
     }
-}
-
-/// As much of a name as goes into the audit.
-fn excerpt(name: &str) -> String {
-    name.chars().take(NAME_EXCERPT).collect()
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainstay_core::schema::Validator;
-use mainstay_core::{DialectPolicy, Error, Reply, Result, ToolInfo};
+use mainstay_core::{DialectPolicy, Error, Reply, Result, ToolInfo, quoted};
 use serde_json::{Value, json};
 
 use crate::content::bare;
@@ -105,7 +105,8 @@ impl Dialect for Mira {
 
     /// A tool that does not exist is a method that does not exist.
     fn unknown_name(&self, _kind: &str, name: &str, _now: Timestamp) -> ErrorResponse {
-        let error = Error::unknown(format!("There is no method {name:?}; tools/list names those there are."));
+        let name = quoted(name);
+        let error = Error::unknown(format!("There is no method {name}; tools/list names those there are."));
         errors::of_error(&error)
     }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -48,6 +48,7 @@ pub(crate) fn wait_until(happened: impl Fn() -> bool) {
 
 pub(crate) struct Server {
     child: Mutex<Child>,
+    log: Arc<Mutex<String>>,
     pub(crate) address: SocketAddr,
 }
 
@@ -71,8 +72,21 @@ impl Server {
             seen.push_str(&line);
         };
         // Whoever stops reading a program's log stops the program.
-        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
-        Self { child: Mutex::new(child), address }
+        let log = Arc::new(Mutex::new(seen));
+        let written = log.clone();
+        std::thread::spawn(move || {
+            let mut line = Vec::new();
+            while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+                written.lock().unwrap().push_str(&String::from_utf8_lossy(&line));
+                line.clear();
+            }
+        });
+        Self { child: Mutex::new(child), log, address }
+    }
+
+    /// What the server has logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
     }
 
     /// As the kernel does it: no handler runs and nothing is flushed.
