@@ -3,13 +3,22 @@
 
 use std::time::Duration;
 
-use mainstay_core::{Principal, Result, new_id};
+use mainstay_core::{Error, Principal, Result, new_id};
 use mainstay_store::Session;
 
 use crate::Engine;
 
+/// The longest state of a session, in bytes. It is the client's own text, and is stored for a day.
+const MAX_STATE_BYTES: usize = 64 * 1024;
+
+/// Sessions in the store, for each principal; for a further one, the one that is unused for the longest time is removed.
+const MAX_SESSIONS: u32 = 1000;
+
+/// The same where all clients are one principal, because no tokens are used.
+const MAX_LOCAL_SESSIONS: u32 = 10_000;
+
 impl Engine {
-    /// Stores a session, so that any replica can restore it.
+    /// Stores a session, so that any replica can restore it. Fails if the state is too long.
     pub async fn open_session(
         &self,
         id: &str,
@@ -18,6 +27,11 @@ impl Engine {
         state: String,
         life: Duration,
     ) -> Result<()> {
+        if state.len() > MAX_STATE_BYTES {
+            let told =
+                format!("The params of initialize have {} bytes; at most {MAX_STATE_BYTES} are stored.", state.len());
+            return Err(Error::field("params", told));
+        }
         let session = Session {
             id: id.to_owned(),
             principal: principal.to_string(),
@@ -26,7 +40,14 @@ impl Engine {
             created_ms: self.clock().now_ms(),
             expires_ms: self.expiry(life),
         };
-        Ok(self.0.store.sessions().open(session).await?)
+        let most = if principal.is_local() { MAX_LOCAL_SESSIONS } else { MAX_SESSIONS };
+        let sessions = self.0.store.sessions();
+        // At once, so that both are in one commit.
+        let (opened, trimmed) =
+            futures::future::join(sessions.open(session), sessions.keep_newest(principal.as_str(), most)).await;
+        opened?;
+        trimmed?;
+        Ok(())
     }
 
     /// Finds a session of this principal; anybody else's session does not exist for it.

@@ -4,8 +4,10 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
-use mainstay_core::{Caller, CancellationToken, Error, Result, Scope};
+use mainstay_core::{Caller, CancellationToken, Error, Principal, Result, Scope};
 use mainstay_engine::{Engine, Lane};
+use parking_lot::Mutex;
+use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 /// The longest part of a client's name or version that is shown, in characters.
@@ -51,6 +53,66 @@ pub(crate) fn client_name(name: &str, version: &str) -> Arc<str> {
 pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     pub(crate) lane: Lane,
+    pub(crate) activity: Arc<Activity>,
+}
+
+/// What a TCP connection is doing. It decides which one is closed when there are too many, and whose memory an unfinished
+/// request takes.
+pub(crate) struct Activity(Mutex<ActivityState>);
+
+struct ActivityState {
+    /// Of the last request whose token was accepted; `None` until there was one.
+    principal: Option<Principal>,
+    /// From the headers of a request to the end of its response.
+    serving: bool,
+    /// When the present state began: being idle, or serving.
+    since: Instant,
+}
+
+impl Default for Activity {
+    fn default() -> Self {
+        Self(Mutex::new(ActivityState { principal: None, serving: false, since: Instant::now() }))
+    }
+}
+
+impl Activity {
+    /// Whether a request is being served, since when it is or is not, and for whom.
+    pub(crate) fn snapshot(&self) -> (bool, Instant, Option<Principal>) {
+        let state = self.0.lock();
+        (state.serving, state.since, state.principal.clone())
+    }
+
+    pub(crate) fn principal(&self) -> Option<Principal> {
+        self.0.lock().principal.clone()
+    }
+
+    /// The token check found out who sends requests on this connection.
+    pub(crate) fn identified(&self, principal: &Principal) {
+        let mut state = self.0.lock();
+        if state.principal.as_ref() != Some(principal) {
+            state.principal = Some(principal.clone());
+        }
+    }
+
+    /// A request is being served until what this returns is dropped.
+    pub(crate) fn serve(self: &Arc<Self>) -> Serving {
+        self.enter(true);
+        Serving(self.clone())
+    }
+
+    fn enter(&self, serving: bool) {
+        let mut state = self.0.lock();
+        (state.serving, state.since) = (serving, Instant::now());
+    }
+}
+
+/// Held while a request is being served.
+pub(crate) struct Serving(Arc<Activity>);
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.0.enter(false);
+    }
 }
 
 /// The connections a server has open, and how they are told to end. Shared by all its listeners, and by WebSockets, which

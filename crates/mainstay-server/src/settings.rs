@@ -26,8 +26,11 @@ pub struct ServerSettings {
     pub sessions: usize,
     /// Seconds after which an unused session leaves memory; it is still found in the store for a day.
     pub session_idle_seconds: u64,
-    /// Connections open at once, on each address.
+    /// Connections open at once; at most half of the files the process may have open. Past this, idle connections are
+    /// closed for new ones, unidentified ones first.
     pub connections: usize,
+    /// Memory in bytes for requests that have not arrived completely; one principal has a quarter of it.
+    pub unfinished_bytes: usize,
     /// How many may listen on `/ws` at once; one principal has a tenth of these places, and at least ten.
     pub websockets: usize,
     pub auth: Option<AuthSettings>,
@@ -44,6 +47,7 @@ impl Default for ServerSettings {
             sessions: 10_000,
             session_idle_seconds: 1800,
             connections: 20_000,
+            unfinished_bytes: 256 * 1024 * 1024,
             websockets: 1000,
             auth: None,
         }

@@ -130,3 +130,19 @@ async fn what_is_consulted_only_reads_and_what_it_fails_for_is_passed_on() {
     assert_eq!(ask(local(), "no_such", json!({})).await.unwrap(), None);
     assert_eq!(fixture.audit().await.len(), rows, "the inquiry leaves the row");
 }
+
+#[tokio::test]
+async fn the_sessions_of_a_principal_are_bounded_in_number_and_size() {
+    let (fixture, life) = (Fixture::new().await, Duration::from_hours(24));
+    let (engine, ann, bob) =
+        (&fixture.engine, with_token("ann", "read").principal, with_token("bob", "read").principal);
+    let open = async |id: String, state: &str| engine.open_session(&id, &ann, "mcp", state.to_owned(), life).await;
+    engine.open_session("bobs", &bob, "mcp", "{}".to_owned(), life).await.unwrap();
+    for number in 0..1002 {
+        open(format!("{number:04}"), "{}").await.unwrap();
+    }
+    assert_eq!(fixture.store.sessions().count(Some(ann.as_str()), 0).await.unwrap(), 1000);
+    assert!(engine.find_session("1001", &ann).await.unwrap().is_some(), "the newest is kept");
+    assert!(engine.find_session("bobs", &bob).await.unwrap().is_some(), "others are not concerned");
+    assert_eq!(kind(open("long".to_owned(), &"x".repeat(64 * 1024 + 1)).await), Some(Kind::Invalid));
+}

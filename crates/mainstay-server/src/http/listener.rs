@@ -1,5 +1,6 @@
 //! Listening: binding the addresses, accepting connections, serving their requests, and stopping.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,24 +9,24 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use futures::future::join_all;
-use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::{BoxFuture, CancellationToken};
 use mainstay_engine::Engine;
 use mainstay_wire::{DialectEntry, Endpoint, agents, context, mira};
 use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_io_timeout::TimeoutWriter;
-use tower::ServiceExt as _;
 
+use super::connection_limit::{ConnectionLimit, Place};
 use super::dialect::DialectEndpoint;
 use super::openapi::openapi;
-use super::routes::{Route, Services, message, router, routes};
-use super::{api, consent, guard, mcp, ws};
+use super::route::message;
+use super::routes::{Route, Services, router, routes};
+use super::unfinished_bodies::UnfinishedBodies;
+use super::{api, consent, guard, mcp, service, ws};
 use crate::connection::{OpenConnections, Peer};
 use crate::dialect::Dispatcher;
 use crate::mcp::Shared;
@@ -49,7 +50,6 @@ pub struct Bound {
     main: Listener,
     mira: Option<Listener>,
     engine: Engine,
-    connections: usize,
     open: OpenConnections,
 }
 
@@ -57,6 +57,9 @@ struct Listener {
     socket: TcpListener,
     address: SocketAddr,
     router: Router,
+    /// Shared by all listeners: the files that a process may have open are, too.
+    limit: ConnectionLimit,
+    bodies: UnfinishedBodies,
 }
 
 /// Binds the addresses and builds the router. Fails if it would be unsafe to serve: on a public address without
@@ -107,12 +110,18 @@ pub async fn bind(
             limit: ws::connection_limit(settings.websockets),
             open: open.clone(),
         }),
-        openapi: openapi(about.version).to_string().into(),
+        openapi: openapi(about.version, settings.auth.is_some()).to_string().into(),
         dialect: &dialect,
         origin,
         authenticator,
     };
-    let main = Listener { socket, address, router: guarded(router(routes, &services)?, address, settings)? };
+    let limit = ConnectionLimit::within_open_files(settings.connections);
+    let bodies = UnfinishedBodies::new(settings.unfinished_bytes);
+    let listener = |socket, address, router| {
+        let router = guarded(router, address, settings)?;
+        Ok::<_, StartError>(Listener { socket, address, router, limit: limit.clone(), bodies: bodies.clone() })
+    };
+    let main = listener(socket, address, router(routes, &services)?)?;
     let mira = match settings.mira_listen {
         None => None,
         Some(wanted) => {
@@ -120,11 +129,10 @@ pub async fn bind(
             // No setting names another URL of the extra listener than its own.
             let services = Services { origin: own_origin(address), ..services };
             let route = Route::dialect("/", mira::NAME, message("mira", "Call a tool by JSON-RPC"));
-            let router = router(vec![route], &services)?;
-            Some(Listener { socket, address, router: guarded(router, address, settings)? })
+            Some(listener(socket, address, router(vec![route], &services)?)?)
         }
     };
-    Ok(Bound { main, mira, engine: engine.clone(), connections: settings.connections, open })
+    Ok(Bound { main, mira, engine: engine.clone(), open })
 }
 
 /// Scheme, host and port under which clients reach this server: those of the audience of its tokens, or else of its
@@ -174,7 +182,7 @@ impl Bound {
 
     async fn accept_until(self, stop: CancellationToken) {
         let listeners = std::iter::once(self.main).chain(self.mira);
-        let accepting = listeners.map(|listener| listener.accept(&self.engine, self.connections, &self.open, &stop));
+        let accepting = listeners.map(|listener| listener.accept(&self.engine, &self.open, &stop));
         join_all(accepting).await;
         self.open.closing.cancel();
         self.open.tasks.close();
@@ -187,25 +195,23 @@ impl Bound {
 
 impl Listener {
     /// Accepts connections until `stop`; then the address is released.
-    async fn accept(self, engine: &Engine, connections: usize, open: &OpenConnections, stop: &CancellationToken) {
-        let slots = Arc::new(Semaphore::new(connections.max(1)));
-        loop {
-            // Acquired before accepting: past the limit, connections wait in the kernel's queue.
-            let slot = slots.clone().acquire_owned();
-            let (slot, accepted) = tokio::select! {
-                accepted = async { (slot.await, self.socket.accept().await) } => accepted,
-                () = stop.cancelled() => break,
-            };
+    async fn accept(self, engine: &Engine, open: &OpenConnections, stop: &CancellationToken) {
+        // While a connection waits for its place, further ones wait in the kernel's queue.
+        let accepting = async || {
+            let accepted = self.socket.accept().await?;
+            Ok::<_, std::io::Error>((accepted, self.limit.take(&open.closing).await))
+        };
+        while let Some(accepted) = stop.run_until_cancelled(accepting()).await {
             match accepted {
-                Ok((stream, peer)) => {
-                    let served = self.serve(engine, stream, peer, open.closing.clone());
+                Ok(((stream, peer), Some(place))) => {
+                    let served = self.serve(engine, stream, peer, place, open.closing.clone());
                     open.tasks.spawn(async move {
                         if let Err(error) = served.await {
                             tracing::debug!(%peer, %error, "connection ended");
                         }
-                        drop(slot);
                     });
                 }
+                Ok((_, None)) => break,
                 // Out of file descriptors, or the client is already gone: neither is a reason to stop.
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept a connection");
@@ -215,32 +221,39 @@ impl Listener {
         }
     }
 
-    /// Serves one connection until it ends or, once `closing` is cancelled, until the request under way is answered.
+    /// Serves one connection until it ends, until its place is needed for another one or, once `closing` is cancelled,
+    /// until the request under way is answered.
     fn serve(
         &self,
         engine: &Engine,
         stream: TcpStream,
-        peer: SocketAddr,
+        address: SocketAddr,
+        place: Place,
         closing: CancellationToken,
     ) -> impl Future<Output = hyper::Result<()>> + Send + use<> {
         // Without it (Nagle's algorithm), a small response waits for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
-        let peer = Peer { address: peer, lane: engine.lane() };
-        let service = self.router.clone().map_request(move |mut request: http::Request<Incoming>| {
-            request.extensions_mut().insert(peer.clone());
-            request.map(axum::body::Body::new)
+        let peer = Peer { address, lane: engine.lane(), activity: place.activity.clone() };
+        let (router, bodies) = (self.router.clone(), self.bodies.clone());
+        let service = service_fn(move |request| {
+            let served = service::serve(router.clone(), peer.clone(), bodies.clone(), request);
+            async move { Ok::<_, Infallible>(served.await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(with_write_timeout(stream)), TowerToHyperService::new(service))
+            .serve_connection(TokioIo::new(with_write_timeout(stream)), service)
             .with_upgrades();
         async move {
             let mut connection = std::pin::pin!(connection);
             tokio::select! {
                 ended = connection.as_mut() => return ended,
-                () = closing.cancelled() => connection.as_mut().graceful_shutdown(),
+                () = place.close.cancelled() => {}
             }
+            if !closing.is_cancelled() {
+                return Ok(());
+            }
+            connection.as_mut().graceful_shutdown();
             connection.await
         }
     }

@@ -32,6 +32,14 @@ impl Sessions<'_> {
         }
     }
 
+    /// Deletes the sessions of a principal beyond `most`, those that expire first; resolves with their number.
+    pub async fn keep_newest(self, principal: &str, most: u32) -> Result<u64> {
+        // The id makes the order unambiguous: many sessions may expire in the same millisecond.
+        let sql = "DELETE FROM session WHERE principal = $1 AND (expires_ms, id) <= \
+             (SELECT expires_ms, id FROM session WHERE principal = $1 ORDER BY expires_ms DESC, id DESC LIMIT 1 OFFSET $2)";
+        self.0.writer.change(sql, params![principal, most]).await
+    }
+
     /// `None` also for a session that has expired.
     pub async fn find(self, id: &str, now_ms: i64) -> Result<Option<Session>> {
         let sql = "SELECT id, principal, dialect, state, created_ms, expires_ms FROM session \

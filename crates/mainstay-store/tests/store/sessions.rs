@@ -10,6 +10,7 @@ on_both_engines![
     of_many_sessions_with_one_id_at_once_one_is_opened,
     extending_keeps_a_session_alive,
     a_closed_session_is_gone,
+    the_newest_sessions_of_a_principal_are_kept,
     only_sessions_that_have_not_expired_are_counted,
     sweeping_deletes_expired_sessions_only,
     any_text_is_read_unchanged,
@@ -68,6 +69,22 @@ async fn a_closed_session_is_gone(database: Arc<TestDatabase>) {
     assert!(!store.sessions().close("a").await.unwrap());
     assert!(!store.sessions().extend("a", 500).await.unwrap());
     assert_eq!(store.sessions().find("a", 0).await.unwrap(), None);
+}
+
+async fn the_newest_sessions_of_a_principal_are_kept(database: Arc<TestDatabase>) {
+    let store = database.open().await;
+    for (id, principal, expires_ms) in [("a", "ann", 300), ("b", "ann", 100), ("c", "ann", 200), ("d", "bob", 50)] {
+        store.sessions().open(session(id, principal, expires_ms)).await.unwrap();
+    }
+    assert_eq!(store.sessions().keep_newest("ann", 3).await.unwrap(), 0);
+    assert_eq!(store.sessions().keep_newest("ann", 2).await.unwrap(), 1);
+    assert_eq!(store.sessions().find("b", 0).await.unwrap(), None);
+    for (id, expires_ms) in [("e", 300), ("f", 300), ("g", 300)] {
+        store.sessions().open(session(id, "ann", expires_ms)).await.unwrap();
+    }
+    assert_eq!(store.sessions().keep_newest("ann", 2).await.unwrap(), 3, "as many, if they expire together");
+    assert_eq!(store.sessions().count(Some("ann"), 0).await.unwrap(), 2);
+    assert_eq!(store.sessions().count(Some("bob"), 0).await.unwrap(), 1);
 }
 
 async fn only_sessions_that_have_not_expired_are_counted(database: Arc<TestDatabase>) {
