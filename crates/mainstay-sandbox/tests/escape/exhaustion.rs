@@ -14,6 +14,7 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
     ("memory_hog", |_| memory_hog()),
     ("file_flood", |_| file_flood()),
     ("output_flood", |_| output_flood()),
+    ("inotify_flood", |_| inotify_flood()),
     ("core_dump", |_| {
         let mut limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
         unsafe { libc::getrlimit(libc::RLIMIT_CORE, &raw mut limit) };
@@ -68,4 +69,14 @@ fn output_flood() -> Verdict {
         out.write_all(&block).map_err(|error| error.to_string())?;
     }
     Err("a gigabyte was written".into())
+}
+
+/// A user has 128 by default, and all of its programs share them.
+fn inotify_flood() -> Verdict {
+    for made in 0..100 {
+        if unsafe { libc::inotify_init1(0) } == -1 {
+            return Err(format!("{made} instances and no more"));
+        }
+    }
+    Ok("100 inotify instances".into())
 }

@@ -139,6 +139,11 @@ async fn a_file_has_a_largest_size_and_no_core_is_dumped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn commands_do_not_use_up_the_inotify_instances_of_their_user() {
+    assert!(!Fixture::new(Level::Namespaces).escapes("inotify_flood").await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_gigabyte_of_output_is_kept_head_and_tail() {
     let fixture = Fixture::new(Level::Namespaces);
     let finished = fixture.run("output_flood").await.unwrap();

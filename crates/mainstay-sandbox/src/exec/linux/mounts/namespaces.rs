@@ -8,6 +8,7 @@ use std::os::fd::{AsFd as _, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
+use rustix::fs::{Mode, OFlags};
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::Signal;
 
@@ -29,6 +30,10 @@ const KINDS: c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWNE
 
 /// How long the kernel may take to set up a few mounts.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How many inotify instances all commands may have together. A user has 128 unless the system is set up otherwise, for
+/// all of its programs: commands must not take the last one from an editor or a server.
+const INOTIFY_INSTANCES: &[u8] = b"64";
 
 /// What the process that creates the namespaces works on.
 struct Builder<'a> {
@@ -91,6 +96,7 @@ extern "C" fn build(argument: *mut c_void) -> c_int {
             syscalls::exit(1);
         }
         syscalls::enable_loopback().during(Phase::Loopback)?;
+        limit_inotify();
         builder.tree.build()
     })();
     let message = match built {
@@ -101,4 +107,13 @@ extern "C" fn build(argument: *mut c_void) -> c_int {
     // The namespaces vanish with their last process, so it waits until the server has opened them and ends it.
     let _ = rustix::net::recv(channel, &mut [0], RecvFlags::empty());
     syscalls::exit(0)
+}
+
+/// Sets the limit of the new user namespace, before the tree of the commands hides the file. Where containers have it
+/// read-only, the limit of the user is the only one.
+fn limit_inotify() {
+    let limit = c"/proc/sys/user/max_inotify_instances";
+    if let Ok(file) = rustix::fs::open(limit, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
+        let _ = rustix::io::write(&file, INOTIFY_INSTANCES);
+    }
 }
