@@ -40,8 +40,16 @@ const STEPS: &[Step] = &[
     Step { name: "docs", about: "the reference builds, its examples run, links lead somewhere", tools: &[], run: docs },
     Step {
         name: "e2e",
-        about: "the real binary, driven by the Python SDK, the MCP Inspector and a browser",
-        tools: &[Tool::Node, Tool::Inspector, Tool::Python, Tool::PythonSdk, Tool::Playwright, Tool::Browser],
+        about: "the real binary, driven by the Python SDK, the MCP Inspector, Schemathesis and a browser",
+        tools: &[
+            Tool::Node,
+            Tool::Inspector,
+            Tool::Python,
+            Tool::PythonSdk,
+            Tool::Schemathesis,
+            Tool::Playwright,
+            Tool::Browser,
+        ],
         run: e2e,
     },
     Step {
@@ -225,8 +233,11 @@ fn e2e(run: &Run) -> Result<()> {
     let mut consent = Command::new(run.tools.python());
     consent.arg("-B").arg(drivers.join("consent_page.py"));
     consent.arg("--mainstay").arg(run.project.debug_binary("mainstay")).arg("--browser").arg(Tools::browser()?);
+    let mut rest_api = Command::new(run.tools.python());
+    rest_api.arg("-B").arg(drivers.join("rest_api.py"));
+    rest_api.arg("--mainstay").arg(run.project.debug_binary("mainstay"));
     // All are run, so that one failing driver does not hide the results of the others.
-    let failures: Vec<String> = [&mut python, &mut inspector, &mut consent]
+    let failures: Vec<String> = [&mut python, &mut inspector, &mut rest_api, &mut consent]
         .into_iter()
         .filter_map(|driver| process::run_within(DRIVER_LIMIT, driver).err())
         .map(|error| format!("{error:#}"))

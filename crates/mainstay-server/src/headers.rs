@@ -1,7 +1,16 @@
 //! Reading request headers. This module imports no other module of the crate.
 
-use http::HeaderMap;
+use std::sync::Arc;
+
 use http::header::AsHeaderName;
+use http::{HeaderMap, HeaderName};
+
+/// The id of a request. Every HTTP request has one when it reaches its route: the client's, or one made for it.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+pub(crate) fn request_id(headers: &HeaderMap) -> Option<Arc<str>> {
+    headers.get(REQUEST_ID)?.to_str().ok().map(Into::into)
+}
 
 /// The value of a header that may occur once. A header that occurs twice is an error, because two readers of the same
 /// request (a proxy and this server) might each use another of its values.

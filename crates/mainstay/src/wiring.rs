@@ -74,7 +74,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         context: config.context.clone(),
         caches: config.cache_root()?,
         store: store.clone(),
-        openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION))),
+        openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION, config.server.auth.is_some()))),
         watcher: watcher.clone(),
         started: Instant::now(),
     };

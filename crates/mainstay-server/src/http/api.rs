@@ -9,7 +9,7 @@ use http::{StatusCode, Uri};
 use mainstay_auth::oauth::ACCESS_LIFETIME;
 use mainstay_core::{BoxFuture, CancellationToken, Error, Registry, Result, Scope};
 use mainstay_engine::{AuditRow, Phase};
-use mainstay_wire::agents;
+use mainstay_wire::{ErrorResponse, agents};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,6 +17,9 @@ use super::dialect::json_response;
 use super::{body, request_headers};
 use crate::connection::Connection;
 use crate::dialect::{Dispatcher, RequestContext};
+
+/// Where the paths of the API begin.
+pub(super) const PREFIX: &str = "/api/mcp/";
 
 /// How many agents, and how many of the newest activities, are shown. The counts are of all.
 const LIMIT: u32 = 50;
@@ -66,25 +69,32 @@ pub(crate) async fn serve(
     let operation = path.trim_start_matches('/');
     let missing_scope = connection.missing_scope.clone();
     let cancel = CancellationToken::new();
-    let result = match request_headers::read(&parts.headers, true, connection, request_id.clone(), cancel) {
+    let result = match request_headers::read(&parts.headers, true, connection, request_id, cancel) {
         Ok(context) => {
             let work = view(&api, &context, &parts.uri);
             api.dispatcher.query(operation, Some(Scope::Read), &context, work).await
         }
         Err(error) => Err(error),
     };
-    let mut response = match result {
+    match result {
         Ok(value) => body::json(StatusCode::OK, value.to_string()),
         Err(error) => {
             missing_scope.note(&error);
             let dispatcher = &api.dispatcher;
-            let error = dispatcher.dialect.error(&error, operation, dispatcher.engine.clock().now());
-            let body = format!(r#"{{"error":{}}}"#, error.to_json());
-            json_response(error.http, body)
+            error_response(dispatcher.dialect.error(&error, operation, dispatcher.engine.clock().now()))
         }
-    };
-    request_headers::put(&mut response, request_headers::REQUEST, &request_id);
-    response
+    }
+}
+
+/// An error of the API, with the status and the headers it has in the dialect.
+pub(super) fn error_response(error: ErrorResponse) -> Response {
+    let body = error_body(&error);
+    json_response(error.http, body)
+}
+
+/// The one error format of the API: the error object of the dialect.
+pub(super) fn error_body(error: &ErrorResponse) -> String {
+    format!(r#"{{"error":{}}}"#, error.to_json())
 }
 
 impl Api {

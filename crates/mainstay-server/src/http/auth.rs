@@ -17,6 +17,7 @@ use mainstay_auth::{AuthError, Authenticator, url_origin};
 use mainstay_core::Scope;
 use serde_json::json;
 
+use super::body;
 use crate::connection::{Connection, Peer};
 use crate::headers::single;
 
@@ -45,21 +46,17 @@ fn reject(authenticator: &Authenticator, error: AuthError, peer: SocketAddr) -> 
     let error = match error {
         AuthError::MissingToken => "",
         AuthError::InvalidToken(reason) => {
-            tracing::info!(%reason, %peer, "an access token was rejected");
+            tracing::info!(reason, %peer, "an access token was rejected");
             "error=\"invalid_token\""
         }
         AuthError::Unavailable(error) => {
             tracing::error!(detail = error.detail, "an access token could not be verified");
-            return (StatusCode::SERVICE_UNAVAILABLE, Json(json!({"error": error.public}))).into_response();
+            return body::problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", error.public);
         }
     };
     let description = "Send an access token for this server as a Bearer token.";
-    let response = rejected(StatusCode::UNAUTHORIZED, "unauthorized", description);
+    let response = body::problem(StatusCode::UNAUTHORIZED, "unauthorized", description);
     ([(WWW_AUTHENTICATE, challenge(authenticator, error))], response).into_response()
-}
-
-fn rejected(status: StatusCode, error: &str, description: &str) -> Response {
-    (status, Json(json!({"error": error, "error_description": description}))).into_response()
 }
 
 /// The same response; if it is a stream, it ends when its token is no longer valid.
@@ -88,15 +85,16 @@ pub(crate) async fn identify(
     let caller = match bearer(request.headers()) {
         Ok(None) if !authenticator.requires_token() && is_proxied(request.headers()) => {
             let description = "This request came through a proxy (it has a Forwarded, X-Forwarded-For, X-Real-IP or Via header). Without [server.auth], only clients on this machine may call. Set server.auth to serve others.";
-            return rejected(StatusCode::FORBIDDEN, "forbidden", description);
+            return body::problem(StatusCode::FORBIDDEN, "forbidden", description);
         }
         Ok(token) => authenticator.caller(token, Some(peer.address.ip())).await,
-        Err(reason) => Err(AuthError::InvalidToken(reason.to_owned())),
+        Err(reason) => Err(AuthError::InvalidToken(reason)),
     };
     let caller = match caller {
         Ok(caller) => Arc::new(caller),
         Err(error) => return reject(&authenticator, error, peer.address),
     };
+    peer.activity.identified(&caller.principal);
     let connection = Connection::new(caller, peer.lane);
     request.extensions_mut().insert(connection.clone());
     let response = next.run(request).await;
@@ -141,7 +139,7 @@ fn is_stream(response: &Response) -> bool {
 /// The protected resource metadata of RFC 9728. There is none where no token is required.
 pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Response {
     if !authenticator.requires_token() {
-        return StatusCode::NOT_FOUND.into_response();
+        return body::problem(StatusCode::NOT_FOUND, "not_found", "This server requires no token.");
     }
     Json(json!({
         "resource": authenticator.issuer().audience,

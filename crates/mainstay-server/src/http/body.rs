@@ -1,5 +1,7 @@
 //! Reading request bodies, with a limit on their size and on the time they take.
 
+use std::borrow::Cow;
+use std::error::Error;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -8,6 +10,8 @@ use bytes::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mainstay_wire::jsonrpc::Refusal;
+
+use super::unfinished_bodies::TooManyUnfinished;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
@@ -39,13 +43,43 @@ pub(crate) async fn read(
     let rejection = match tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, limit).collect()).await {
         Ok(Ok(body)) => return Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => too_long(&Refusal::too_long(limit)),
+        Ok(Err(error)) if is_caused_by::<TooManyUnfinished>(&*error) => {
+            let why = "Too many requests are arriving at the same time (server.unfinished_bytes). Try again later.";
+            let response = problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", why);
+            ([(header::RETRY_AFTER, "1")], response).into_response()
+        }
         Ok(Err(error)) => {
             tracing::debug!(%error, "a request body ended early");
-            StatusCode::BAD_REQUEST.into_response()
+            problem(StatusCode::BAD_REQUEST, "invalid_request", "The request's body ended early.")
         }
-        Err(_) => StatusCode::REQUEST_TIMEOUT.into_response(),
+        Err(_) => {
+            let why = format!("The request's body took longer than {} s.", BODY_TIMEOUT.as_secs());
+            problem(StatusCode::REQUEST_TIMEOUT, "invalid_request", why)
+        }
     };
     Err(rejection.into())
+}
+
+/// Whether this error, or one it was made from, is of this type.
+fn is_caused_by<T: Error + 'static>(error: &(dyn Error + 'static)) -> bool {
+    std::iter::successors(Some(error), |error| (*error).source()).any(<dyn Error>::is::<T>)
+}
+
+/// What is wrong with a request that its handler did not see or could not read. Added to the response's extensions, so
+/// that a route with an error format of its own can write it in that.
+#[derive(Clone)]
+pub(crate) struct Problem {
+    pub(crate) description: Cow<'static, str>,
+}
+
+/// The response to such a request, as JSON in the form of RFC 6749 section 5.2: a word for programs and a sentence for
+/// people.
+pub(crate) fn problem(status: StatusCode, error: &str, description: impl Into<Cow<'static, str>>) -> Response {
+    let description = description.into();
+    let text = serde_json::json!({"error": error, "error_description": description}).to_string();
+    let mut response = json(status, text);
+    response.extensions_mut().insert(Problem { description });
+    response
 }
 
 /// A JSON response whose body is already serialized.

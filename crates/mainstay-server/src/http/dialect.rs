@@ -44,12 +44,7 @@ pub(crate) async fn serve(
     request: Request,
 ) -> HttpResponse {
     let request_id = request_headers::request_id(request.headers());
-    let mut response = endpoint.answer(request, connection, request_id.clone()).await.into_response();
-    let dialect = &endpoint.dispatcher.dialect;
-    if dialect.has_session_headers() {
-        request_headers::put(&mut response, request_headers::REQUEST, &request_id);
-    }
-    response
+    endpoint.answer(request, connection, request_id).await.into_response()
 }
 
 impl DialectEndpoint {
@@ -160,7 +155,6 @@ pub(crate) async fn describe_unauthorized(
     let Some(error) = endpoint.dispatcher.dialect.http_error(StatusCode::UNAUTHORIZED.as_u16(), "") else {
         return Ok(next.run(request).await);
     };
-    let request_id = request_headers::request_id(request.headers());
     let (parts, sent) = request.into_parts();
     let length = parts.headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     let (mut id, mut sent) = (Id::null(), sent);
@@ -169,13 +163,12 @@ pub(crate) async fn describe_unauthorized(
         (id, sent) = (jsonrpc::id_of(&bytes), Body::from(bytes));
     }
     let response = next.run(Request::from_parts(parts, sent)).await;
-    // A response with the request's id was made by the dialect itself.
-    if response.status() != StatusCode::UNAUTHORIZED || response.headers().contains_key(request_headers::REQUEST) {
+    // Any other response was made by the dialect itself.
+    if response.status() != StatusCode::UNAUTHORIZED || response.extensions().get::<body::Problem>().is_none() {
         return Ok(response);
     }
     let mut response = response.map(|_| Body::from(error.response(&id)));
     response.headers_mut().remove(header::CONTENT_LENGTH);
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(body::JSON));
-    request_headers::put(&mut response, request_headers::REQUEST, &request_id);
     Ok(response)
 }

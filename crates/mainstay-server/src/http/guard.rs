@@ -12,6 +12,7 @@ use http::header::{self, HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
+use super::body;
 use crate::headers::single;
 use crate::{ServerSettings, StartError};
 
@@ -91,7 +92,7 @@ pub(crate) async fn check(State(guard): State<Arc<Guard>>, request: Request, nex
     let page = match guard.allowed_origin(request.uri(), request.headers()) {
         Ok(Some(page)) => page,
         Ok(None) => return next.run(request).await,
-        Err(reason) => return (StatusCode::FORBIDDEN, format!("Forbidden: {reason}\n")).into_response(),
+        Err(reason) => return body::problem(StatusCode::FORBIDDEN, "forbidden", format!("Forbidden: {reason}.")),
     };
     let requested = request.headers().get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
     let mut response = match *request.method() {

@@ -86,7 +86,8 @@ impl Endpoint {
             return Ok(call.run(&self.shared).await.map_or_else(
                 |error| {
                     tracing::error!(%error, "cannot serialize a response");
-                    StatusCode::INTERNAL_SERVER_ERROR.into_response()
+                    let why = "The response could not be written; the server's log has the details.";
+                    body::problem(StatusCode::INTERNAL_SERVER_ERROR, "server_error", why)
                 },
                 |body| body::json(StatusCode::OK, body),
             ));

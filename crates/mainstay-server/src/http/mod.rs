@@ -1,12 +1,14 @@
 //! HTTP. `routes.rs` is the table of routes, `listener.rs` accepts connections and stops them; a folder or file for each
 //! group of handlers.
 //!
-//! A request passes the guard of Host and Origin headers (`guard.rs`), then the token check of its route (`auth.rs`), then
-//! its handler. What a call may do is not decided here but in the engine.
+//! A request gets its id (`service.rs`), passes the guard of Host and Origin headers (`guard.rs`), then the token check of
+//! its route (`auth.rs`), then its handler. `connection_limit.rs` and `unfinished_bodies.rs` limit what all connections
+//! take together. What a call may do is not decided here but in the engine.
 
 mod api;
 mod auth;
 mod body;
+mod connection_limit;
 mod consent;
 mod dialect;
 mod guard;
@@ -18,6 +20,8 @@ mod operator;
 mod request_headers;
 mod route;
 mod routes;
+mod service;
+mod unfinished_bodies;
 mod ws;
 
 pub use consent::CONSENT_QUOTAS;

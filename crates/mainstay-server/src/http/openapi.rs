@@ -6,22 +6,37 @@
 
 use serde_json::{Map, Value, json};
 
+use super::api::PREFIX;
 use super::route::{Access, Operation};
 use super::routes::{Route, routes};
 
 /// Schemas, parameters and responses that operations refer to by name.
 const COMPONENTS: &str = include_str!("../../assets/openapi/components.json");
 
-/// The OpenAPI document of this server.
-pub fn openapi(version: &str) -> Value {
+/// The OpenAPI document of a server, which requires tokens (`requires_token`) or accepts calls without.
+pub fn openapi(version: &str, requires_token: bool) -> Value {
     let paths: Map<String, Value> = routes().iter().map(|route| (route.path.to_owned(), path_item(route))).collect();
+    let (tokens, security) = if requires_token {
+        ("Operations need an access token, unless they say otherwise.", json!([{"bearer": []}]))
+    } else {
+        // A token that is sent has to be valid all the same.
+        (
+            "This server needs no access token; it accepts its own, to do with fewer permissions.",
+            json!([{}, {"bearer": []}]),
+        )
+    };
     json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Mainstay",
             "version": version,
-            "description": "MCP server and gateway: the Model Context Protocol, its dialects, and operation.",
+            "description": format!(
+                "MCP server and gateway: the Model Context Protocol, its dialects, and operation. {tokens} Every response \
+                 has the header X-Request-ID: the request's own, or one made for it."
+            ),
         },
+        // Wherever the document was read from: the server may be behind a proxy with another name.
+        "servers": [{"url": "/"}],
         "tags": [
             {"name": "agents", "description": "Coordination of agents by JSON-RPC and REST."},
             {"name": "mcp", "description": "The Model Context Protocol."},
@@ -29,7 +44,7 @@ pub fn openapi(version: &str) -> Value {
             {"name": "operation", "description": "Health, metrics, and this document."},
             {"name": "authorization", "description": "Access tokens."},
         ],
-        "security": [{"bearer": []}],
+        "security": security,
         "paths": paths,
         // A test parses the components; an empty document would fail it.
         "components": serde_json::from_str::<Value>(COMPONENTS).unwrap_or_default(),
@@ -37,24 +52,43 @@ pub fn openapi(version: &str) -> Value {
 }
 
 fn path_item(route: &Route) -> Value {
-    let operation = |operation: &Operation| (operation.method.to_ascii_lowercase(), describe(route.access, operation));
+    let operation = |operation: &Operation| (operation.method.to_ascii_lowercase(), describe(route, operation));
     route.operations.iter().map(operation).collect::<Map<_, _>>().into()
 }
 
-/// The operation with what follows from the access: no security, or the responses of the token check.
-fn describe(access: Access, operation: &Operation) -> Value {
+/// The operation with what follows from its route: a name, no security or the responses of the token check, and the
+/// responses that any request can get.
+fn describe(route: &Route, operation: &Operation) -> Value {
     let mut description = operation.description.clone();
-    match access {
-        Access::Public => description["security"] = json!([]),
-        Access::Token => {
-            let responses = &mut description["responses"];
-            responses["401"] = json!({"$ref": "#/components/responses/Unauthorized"});
-            if responses.get("503").is_none() {
-                responses["503"] = json!({"$ref": "#/components/responses/TokenCheckUnavailable"});
-            }
+    description["operationId"] = operation_id(operation.method, route.path).into();
+    let mut responds = |status: &str, response: &str| {
+        if description["responses"].get(status).is_none() {
+            let prefix = if route.path.starts_with(PREFIX) { "Api" } else { "" };
+            description["responses"][status] = json!({"$ref": format!("#/components/responses/{prefix}{response}")});
         }
+    };
+    // Before its route: the names of the server and of web pages, and a body that does not arrive.
+    responds("403", "Forbidden");
+    if operation.example.is_some() {
+        responds("400", "Incomplete");
+        responds("408", "Slow");
+        responds("503", "Unavailable");
+    }
+    match route.access {
+        Access::Token => {
+            responds("401", "Unauthorized");
+            responds("503", "Unavailable");
+        }
+        Access::Public => description["security"] = json!([]),
     }
     description
+}
+
+/// A name from the method and the path: `get_api_mcp_status`.
+fn operation_id(method: &str, path: &str) -> String {
+    let path = if path == "/" { "root" } else { path };
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(method.to_ascii_lowercase(), |name, word| name + "_" + word)
 }
 
 #[cfg(test)]
@@ -63,7 +97,7 @@ mod tests {
 
     #[test]
     fn every_route_is_described_and_nothing_else_is() {
-        let document = openapi("1.2.3");
+        let document = openapi("1.2.3", true);
         let paths = document["paths"].as_object().unwrap();
         let described: Vec<&str> = paths.keys().map(String::as_str).collect();
         let mut served: Vec<&str> = routes().iter().map(|route| route.path).collect();
@@ -82,7 +116,7 @@ mod tests {
 
     #[test]
     fn error_responses_are_described_with_their_status_and_schema() {
-        let document = openapi("1.2.3");
+        let document = openapi("1.2.3", true);
         let has = |path: &str, method: &str, statuses: &[&str]| {
             let responses = &document["paths"][path][method]["responses"];
             for status in statuses {
@@ -90,7 +124,7 @@ mod tests {
             }
         };
         has("/jsonrpc", "post", &["400", "401", "403", "405", "415", "429", "500"]);
-        has("/ws", "get", &["400", "401", "403", "503"]);
+        has("/ws", "get", &["400", "401", "403", "426", "503"]);
         has("/api/mcp/health", "get", &["200", "503"]);
         has("/health", "get", &["200", "503"]);
         has("/oauth/token", "post", &["400", "401", "404", "413", "429", "503"]);
@@ -104,8 +138,36 @@ mod tests {
         }
         let consent = &document["paths"]["/api/mcp/consent/{id}"]["post"]["responses"]["409"];
         let reference = consent["content"]["application/json"]["schema"]["$ref"].as_str().unwrap();
-        let schema = document.pointer(reference.strip_prefix('#').unwrap()).unwrap();
-        assert_eq!(schema["properties"], json!({"success": {"const": false}, "error": {"type": "string"}}));
+        assert_eq!(reference, "#/components/schemas/ApiError");
+    }
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own_and_the_errors_of_the_api_have_one_schema() {
+        let document = openapi("1.2.3", true);
+        let mut names = std::collections::BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                assert!(names.insert(operation["operationId"].as_str().unwrap()), "{method} {path}");
+                for (status, response) in operation["responses"].as_object().unwrap() {
+                    let response = match response["$ref"].as_str() {
+                        Some(reference) => document.pointer(reference.strip_prefix('#').unwrap()).unwrap(),
+                        None => response,
+                    };
+                    if path.starts_with(PREFIX) && status.as_str() >= "400" && path != "/api/mcp/health" {
+                        let schema = &response["content"]["application/json"]["schema"]["$ref"];
+                        assert_eq!(schema, "#/components/schemas/ApiError", "{method} {path} {status}");
+                    }
+                }
+            }
+        }
+        assert!(names.contains("get_api_mcp_consent_id") && names.contains("get_root"), "{names:?}");
+    }
+
+    #[test]
+    fn the_document_says_whether_a_token_is_needed_and_where_the_server_is() {
+        assert_eq!(openapi("1.2.3", true)["security"], json!([{"bearer": []}]));
+        assert_eq!(openapi("1.2.3", false)["security"], json!([{}, {"bearer": []}]));
+        assert_eq!(openapi("1.2.3", false)["servers"][0]["url"], "/");
     }
 
     #[test]
@@ -120,7 +182,7 @@ mod tests {
                 Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
             }
         }
-        let document = openapi("1.2.3");
+        let document = openapi("1.2.3", true);
         let mut found = Vec::new();
         references(&document, &mut found);
         assert!(found.len() > 10);

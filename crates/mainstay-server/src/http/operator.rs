@@ -19,6 +19,9 @@ pub(super) const PAGE: &str = include_str!("../../assets/docs/index.html");
 pub(super) const SCRIPT: &str = include_str!("../../assets/docs/viewer.js");
 pub(super) const STYLE: &str = include_str!("../../assets/docs/viewer.css");
 
+/// `GET /`.
+pub(super) const START: &str = include_str!("../../assets/docs/start.html");
+
 /// The content security policy: nothing inline, nothing from other servers, no framing.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -56,14 +59,27 @@ pub(crate) async fn health(State(engine): State<Engine>) -> Response {
 /// `GET /metrics`. Needs the scope `read`: the metrics show which tools are called.
 pub(crate) async fn metrics(State(engine): State<Engine>, Extension(connection): Extension<Connection>) -> Response {
     if let Err(error) = connection.admit_reader(&engine) {
-        return (StatusCode::FORBIDDEN, Json(json!({"error": error.public}))).into_response();
+        return body::problem(StatusCode::FORBIDDEN, "forbidden", error.public);
     }
     match engine.render_metrics() {
         Ok(text) => ([(header::CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], text)
             .into_response(),
         Err(error) => {
             tracing::error!(detail = error.detail, "cannot render the metrics");
-            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+            body::problem(StatusCode::INTERNAL_SERVER_ERROR, "server_error", error.public)
         }
     }
+}
+
+/// The response to a path that no route has.
+pub(super) async fn not_found() -> Response {
+    let description =
+        "No route has this path. On the main address, /openapi.json lists all routes and /docs shows them.";
+    body::problem(StatusCode::NOT_FOUND, "not_found", description)
+}
+
+/// The response to a method that the route does not have. The router adds the header Allow.
+pub(super) async fn method_not_allowed() -> Response {
+    let description = "This path does not have this method. The header Allow lists those it has.";
+    body::problem(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", description)
 }

@@ -8,10 +8,10 @@ use mainstay_core::{CancellationToken, Error, Reason, Result, new_id};
 
 use crate::connection::Connection;
 use crate::dialect::RequestContext;
-use crate::headers::single;
+use crate::headers::{self, REQUEST_ID, single};
 
 /// Also in the response, so that a request can be found in the log and in the audit.
-pub(super) const REQUEST: HeaderName = HeaderName::from_static("x-request-id");
+pub(super) const REQUEST: HeaderName = REQUEST_ID;
 pub(super) const SESSION: HeaderName = HeaderName::from_static("x-session-id");
 const USER: HeaderName = HeaderName::from_static("x-user-id");
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -19,10 +19,22 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The longest id of a request or a user that is accepted, in bytes.
 const LONGEST: usize = 128;
 
-/// The id the client gave the request if it can be used as one, or else a new one.
+/// The id of a request, as [`assign_id`] put it there.
 pub(super) fn request_id(headers: &HeaderMap) -> Arc<str> {
-    let given = single(headers, REQUEST).ok().flatten().filter(|id| is_word(id));
-    given.map_or_else(|| new_id().into(), Into::into)
+    headers::request_id(headers).unwrap_or_else(|| new_id().into())
+}
+
+/// Gives a request its id, in its own header: the one its client gave it if it can be used as one, or else a new one. From
+/// here on every reader of the header finds the same id. Returned for the response.
+pub(super) fn assign_id(headers: &mut HeaderMap) -> HeaderValue {
+    let id = match single(headers, REQUEST) {
+        Ok(Some(given)) if is_word(given) => headers.get(REQUEST).cloned(),
+        Ok(_) | Err(_) => HeaderValue::from_str(&new_id()).ok(),
+    };
+    // An id that cannot be a header does not occur: words and our own ids are printable ASCII.
+    let id = id.unwrap_or_else(|| HeaderValue::from_static("unknown"));
+    headers.insert(REQUEST, id.clone());
+    id
 }
 
 /// What a request says in its headers. Session and user are read only in a dialect that has sessions.
@@ -74,18 +86,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_id_is_echoed_if_it_is_one_printable_word_and_made_otherwise() {
-        let read = |values: &[&str]| {
+    fn a_request_id_is_kept_if_it_is_one_printable_word_and_made_otherwise() {
+        let assign = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(REQUEST, HeaderValue::from_bytes(value.as_bytes()).unwrap());
             }
+            let assigned = assign_id(&mut headers);
+            assert_eq!(&*request_id(&headers), assigned.to_str().unwrap());
             request_id(&headers)
         };
-        assert_eq!(&*read(&["abc-1/2"]), "abc-1/2");
+        assert_eq!(&*assign(&["abc-1/2"]), "abc-1/2");
         let long = "x".repeat(129);
         for unusable in [&[][..], &[""], &["a b"], &["ü"], &[&long], &["a", "a"]] {
-            let made = read(unusable);
+            let made = assign(unusable);
             assert!(made.len() == 32 && !unusable.contains(&&*made), "{unusable:?}: {made}");
         }
     }

@@ -98,3 +98,25 @@ impl Operation {
 fn schema_reference(name: &str) -> Value {
     json!({"$ref": format!("#/components/schemas/{name}")})
 }
+
+/// One JSON-RPC message in, one out.
+pub(super) fn message(tag: &str, summary: &str) -> Operation {
+    Operation::new("POST", tag, summary)
+        .accepts(JSON, "Request", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
+        .responds_json(200, "Response", "The response.")
+        .responds(202, "Accepted. A notification has no response.")
+}
+
+/// A health check.
+pub(super) fn health(tag: &str, schema: &str) -> Operation {
+    Operation::get(tag, "Check health").responds_json(200, schema, "The server can serve calls.").responds_json(
+        503,
+        schema,
+        "The store is not available.",
+    )
+}
+
+/// A `GET` with one kind of response.
+pub(super) fn document(summary: &str, media_type: &str) -> Operation {
+    Operation::get("operation", summary).responds_with(200, media_type, "Success.")
+}

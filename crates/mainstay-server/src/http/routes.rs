@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::api::{self, View};
 use super::body::{FORM, JSON};
 use super::dialect::{self, DialectEndpoint};
-use super::route::{Access, Operation};
+use super::route::{Access, Operation, document, health, message};
 use super::{auth, consent, mcp, oauth, operator, ws};
 use crate::StartError;
 
@@ -99,6 +99,7 @@ pub fn routes() -> Vec<Route> {
 fn protocol_routes() -> Vec<Route> {
     let too_large = "The message is longer than server.message_bytes.";
     let not_json = "The message is not application/json.";
+    let no_session = "The session does not exist, or belongs to another principal.";
     vec![
         Route::with_token(
             mcp::PATH,
@@ -109,14 +110,28 @@ fn protocol_routes() -> Vec<Route> {
                         "Streamable HTTP in every version from 2024-11-05 to 2026-07-28. The response is JSON or a \
                          stream of events.",
                     )
+                    .responds(400, "The message or one of its headers is not valid.")
+                    .responds(404, no_session)
+                    .responds(406, "The header Accept has to name application/json and text/event-stream.")
                     .responds(413, too_large)
-                    .responds(415, not_json),
+                    .responds(415, not_json)
+                    .responds(422, "A first message other than initialize."),
                 Operation::get("mcp", "Open the event stream of a session")
                     .describe("Messages that the server sends on its own, in sessions of versions before 2026-07-28.")
-                    .responds_with(200, "text/event-stream", "A stream of events."),
+                    .parameters(&["McpSessionId"])
+                    .responds_with(200, "text/event-stream", "A stream of events.")
+                    .responds(400, "A header is missing or not valid.")
+                    .responds(404, no_session)
+                    .responds(405, "Without a session there is no stream.")
+                    .responds(406, "The header Accept has to name text/event-stream.")
+                    .responds(409, "The session's stream is open already."),
                 Operation::new("DELETE", "mcp", "End a session")
                     .describe("Needs the header Mcp-Session-Id.")
-                    .responds(204, "The session has ended."),
+                    .parameters(&["McpSessionId"])
+                    .responds(204, "The session has ended.")
+                    .responds(400, "A header is missing or not valid.")
+                    .responds(404, no_session)
+                    .responds(405, "Without a session there is nothing to end."),
             ],
         ),
         Route::dialect(
@@ -132,14 +147,6 @@ fn protocol_routes() -> Vec<Route> {
         ),
         Route::dialect("/jsonrpc", agents::NAME, jsonrpc_operation()),
     ]
-}
-
-/// One JSON-RPC message in, one out.
-pub(super) fn message(tag: &str, summary: &str) -> Operation {
-    Operation::new("POST", tag, summary)
-        .accepts(JSON, "Request", r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#)
-        .responds_json(200, "Response", "The response.")
-        .responds(202, "Accepted. A notification has no response.")
 }
 
 /// The dialect `agents`: HTTP statuses follow from its error codes, unlike in other dialects.
@@ -167,6 +174,7 @@ fn jsonrpc_operation() -> Operation {
             "Response",
             &[
                 (400, invalid),
+                (401, "Unauthorized (-32001): the access token is missing or not valid."),
                 (403, "Consent required (-32003) or access denied (-32004)."),
                 (405, "A method other than POST (-32600)."),
                 (415, "The message is not application/json (-32600)."),
@@ -213,6 +221,7 @@ fn agents_routes() -> Vec<Route> {
                 .parameters(&["LastEventId"])
                 .responds(101, "The WebSocket is open.")
                 .responds(400, "Not a WebSocket handshake, or last_event_id is not a number.")
+                .responds(426, "The connection cannot become a WebSocket.")
                 .responds(403, "The token does not have the scope \"read\".")
                 .responds(503, "WebSocket connection limit reached, for all clients or for this one.")],
         )
@@ -247,32 +256,33 @@ fn view(path: &'static str, schema: &str, operation: Operation, view: View) -> R
 fn consent_operations() -> [Operation; 2] {
     let not_found = (404, "The request does not exist, or you may not see it.");
     let (rate, store) = ((429, "Too many requests. See Retry-After."), (503, "The store is not available."));
+    let bad_id = (400, "The id is not valid.");
     [
         Operation::get("agents", "Show a call that waits for consent")
             .describe("A browser gets a page, or the sign-in page if it needs a token.")
             .parameters(&["ConsentId"])
             .responds_with(200, "text/html", "The request, as JSON or as a page.")
             .responds_json(200, "Consent", "The request, as JSON or as a page.")
-            .errors("ConsentError", &[not_found, rate, store]),
+            .errors("ApiError", &[bad_id, not_found, rate, store]),
         Operation::new("POST", "agents", "Approve or deny a call")
             .describe("With authentication this needs the scope \"consent\", and another principal than the caller's.")
             .parameters(&["ConsentId"])
             .accepts(JSON, "ConsentDecision", r#"{"decision": "denied", "reason": "not now"}"#)
             .responds_json(200, "ConsentDecided", "The decision is recorded.")
             .errors(
-                "ConsentError",
+                "ApiError",
                 &[
-                    (400, "The decision is malformed."),
+                    (400, "The decision or the id is malformed."),
                     (403, "You may not decide this request."),
                     not_found,
                     (409, "The request is already decided."),
                     (410, "The request has expired."),
+                    (413, "The decision is too long."),
                     (415, "The decision is not application/json."),
                     rate,
                     store,
                 ],
-            )
-            .responds_json(413, "Object", "The decision is too long."),
+            ),
     ]
 }
 
@@ -288,30 +298,19 @@ fn operator_routes() -> Vec<Route> {
             "/metrics",
             |services| get(operator::metrics).with_state(services.engine.clone()),
             [document("Metrics for Prometheus", "application/openmetrics-text")
-                .responds(403, "The token does not have the scope \"read\".")],
+                .responds_json(403, "Problem", "The token does not have the scope \"read\".")
+                .responds_json(500, "Problem", "The metrics cannot be written.")],
         ),
         Route::public(
             "/openapi.json",
             |services| get(operator::document).with_state(services.openapi.clone()),
             document("This OpenAPI document", JSON),
         ),
+        asset("/", "What this server is, with links", "text/html", operator::START),
         asset("/docs", "This document as a page", "text/html", operator::PAGE),
         asset("/docs/viewer.js", "Script of the page", "text/javascript", operator::SCRIPT),
         asset("/docs/viewer.css", "Style sheet of the page", "text/css", operator::STYLE),
     ]
-}
-
-fn health(tag: &str, schema: &str) -> Operation {
-    Operation::get(tag, "Check health").responds_json(200, schema, "The server can serve calls.").responds_json(
-        503,
-        schema,
-        "The store is not available.",
-    )
-}
-
-/// A `GET` with one kind of response.
-fn document(summary: &str, media_type: &str) -> Operation {
-    Operation::get("operation", summary).responds_with(200, media_type, "Success.")
 }
 
 /// A text that is part of the program.
@@ -340,10 +339,11 @@ fn oauth_routes() -> Vec<Route> {
             .accepts(FORM, schema, example)
             .also_accepts(JSON, schema)
             .errors("OAuthError", &errors)
-            .responds(404, not_here)
+            .responds_json(404, "Problem", not_here)
     };
     let resource = "RFC 9728: which authorization server issues tokens for this server.";
-    let resource = described("Protected resource metadata", resource).responds(404, "No token is required.");
+    let resource =
+        described("Protected resource metadata", resource).responds_json(404, "Problem", "No token is required.");
     vec![
         route(auth::METADATA_PATH, get(auth::metadata), resource.clone()),
         route("/.well-known/oauth-protected-resource/mcp", get(auth::metadata), resource),
@@ -364,19 +364,20 @@ fn oauth_routes() -> Vec<Route> {
         route(
             oauth::KEYS_PATH,
             get(oauth::keys),
-            described("List the public signing keys", "A JWK set (RFC 7517).").responds(404, not_here),
+            described("List the public signing keys", "A JWK set (RFC 7517).").responds_json(404, "Problem", not_here),
         ),
         route(
             "/.well-known/oauth-authorization-server",
             get(oauth::metadata),
-            described("Authorization server metadata", "RFC 8414.").responds(404, not_here),
+            described("Authorization server metadata", "RFC 8414.").responds_json(404, "Problem", not_here),
         ),
     ]
 }
 
-/// The router of these routes. Every route that needs a token gets the check here, so that none can leave it out.
+/// The router of these routes. Every route that needs a token gets the check here, so that none can leave it out. What no
+/// route has is answered with a body that says so.
 pub(super) fn router(routes: Vec<Route>, services: &Services<'_>) -> Result<Router, StartError> {
-    routes.into_iter().try_fold(Router::new(), |router, route| {
+    let router = routes.into_iter().try_fold(Router::new(), |router, route| {
         let checked = |handler: MethodRouter| match route.access {
             Access::Token => handler.layer(from_fn_with_state(services.authenticator.clone(), auth::identify)),
             Access::Public => handler,
@@ -390,6 +391,7 @@ pub(super) fn router(routes: Vec<Route>, services: &Services<'_>) -> Result<Rout
                     .layer(from_fn_with_state(endpoint, dialect::describe_unauthorized))
             }
         };
-        Ok(router.route(route.path, handler))
-    })
+        Ok::<_, StartError>(router.route(route.path, handler))
+    })?;
+    Ok(router.fallback(operator::not_found).method_not_allowed_fallback(operator::method_not_allowed))
 }

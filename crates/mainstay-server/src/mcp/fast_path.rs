@@ -26,7 +26,7 @@ use super::request::Era;
 use super::sessions::Sessions;
 use super::shared::Shared;
 use crate::connection::Connection;
-use crate::headers::single;
+use crate::headers::{request_id, single};
 
 /// A `tools/call` with no other fields than these. Borrowed from the body: parsing it allocates only the arguments.
 #[derive(Deserialize)]
@@ -124,7 +124,11 @@ impl PlainCall {
             return None;
         }
         let key = single(headers, "idempotency-key").ok()?.map(str::to_owned);
-        Self::new(shared, connection, message, era, session.map(Into::into), key)
+        let mut call = Self::new(shared, connection, message, era, session.map(Into::into), key)?;
+        if let Some(id) = request_id(headers) {
+            call.call.request_id = id;
+        }
+        Some(call)
     }
 
     /// The call, if this line is plain in every respect. `initialized` says whether the client has sent `initialize`.

@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::DropGuard;
 
 use crate::connection::{Connection, client_name};
-use crate::headers::single;
+use crate::headers::{request_id, single};
 
 use super::encode;
 use super::invocation::{self, CallResult, invoke};
@@ -158,6 +158,7 @@ impl Handler {
         let in_session = context.extensions.get::<InSession>().map(|session| session.0.clone());
         Ok(RequestContext {
             connection: self.connection(context)?,
+            request_id: Self::parts(context).and_then(|parts| request_id(&parts.headers)),
             session: in_session.or_else(|| self.stdio.as_ref().map(|client| client.session.clone())),
             client: context.client_info().map(|client| client_name(&client.name, &client.version)),
             idempotency_key: Self::idempotency_key(context)?,

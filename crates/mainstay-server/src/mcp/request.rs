@@ -28,6 +28,8 @@ impl Era {
 /// Who sent a request, and how the client can be reached while the request is being served.
 pub(crate) struct RequestContext {
     pub(crate) connection: Connection,
+    /// Of the HTTP request; on stdio each call has an id of its own.
+    pub(crate) request_id: Option<Arc<str>>,
     /// The session's id, if the request arrived in one that belongs to its sender.
     pub(crate) session: Option<Arc<str>>,
     /// What the client calls itself: in its handshake, or in this very request.
@@ -48,6 +50,9 @@ impl RequestContext {
     pub(crate) fn call(&self, answers: Answers) -> Call {
         // The policy stays the default one: the standard protocol declares no policies of its own.
         let mut call = Call::new(self.connection.caller.clone());
+        if let Some(id) = &self.request_id {
+            call.request_id = id.clone();
+        }
         call.session.clone_from(&self.session);
         call.client.clone_from(&self.client);
         call.idempotency_key.clone_from(&self.idempotency_key);

@@ -92,13 +92,21 @@ fn rate_limited(message: String, limit: u64, retry_after: u64, now: Timestamp) -
     error
 }
 
-/// HTTP rejects the request with a status of its own before a message is read.
+/// HTTP rejects the request with a status of its own before a message is read. The code is that of the status.
 pub(super) fn of_status(status: u16, reason: &str) -> ErrorResponse {
     if status == 401 {
         let error = Error::new(Kind::Unauthorized, "Send an access token for this server as a Bearer token.");
         return of_error(&error, "", Timestamp::UNIX_EPOCH);
     }
-    let mut error = response(INVALID_REQUEST, titled("Invalid Request", reason), None);
+    let (code, title) = match status {
+        403 => numbered(Kind::Denied),
+        404 => numbered(Kind::NotFound),
+        429 => numbered(Kind::RateLimited),
+        500 => numbered(Kind::Internal),
+        501.. => numbered(Kind::Unavailable),
+        _ => (INVALID_REQUEST, "Invalid Request"),
+    };
+    let mut error = response(code, titled(title, reason), None);
     error.http.status = status;
     error
 }

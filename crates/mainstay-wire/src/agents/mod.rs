@@ -194,6 +194,16 @@ impl Dialect for Agents {
     }
 }
 
+/// An error of the REST API, which has no JSON-RPC message around it.
+pub fn error(error: &Error, now: Timestamp) -> ErrorResponse {
+    errors::of_error(error, "", now)
+}
+
+/// The same for a request that HTTP rejects with a status of its own.
+pub fn status_error(status: u16, reason: &str) -> ErrorResponse {
+    errors::of_status(status, reason)
+}
+
 /// What can be used in a session, of what the client asked for.
 pub fn capabilities(asked: Option<&[String]>) -> Value {
     let wanted = |name: &&str| asked.is_none_or(|asked| asked.iter().any(|other| other == name));

@@ -245,7 +245,7 @@ fn the_cookie_is_valid_for_the_page_only() {
     let mut http = server.connect();
     for accept in ["application/json", "text/html"] {
         let rejected = decide(&mut http, &path, "approved", &[("Cookie", &cookies), ("Accept", accept)]);
-        assert_eq!((rejected.status, &rejected.message()["error"]), (401, &json!("unauthorized")), "{accept}");
+        assert_eq!((rejected.status, &rejected.message()["error"]["code"]), (401, &json!(-32001)), "{accept}");
         assert!(rejected.header("www-authenticate").is_some());
     }
     // Beside a header it does not count, and the header's token is not made good by it.

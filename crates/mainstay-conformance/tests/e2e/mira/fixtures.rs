@@ -32,7 +32,7 @@ impl Transport for Http {
         let reply = self.send("POST /rpc", &headers, message).unwrap();
         assert_eq!(reply.status, if answers == 0 { 202 } else { 200 }, "{}", reply.body);
         match reply.header("content-type") {
-            Some("text/event-stream") => reply.events(),
+            Some(kind) if kind.starts_with("text/event-stream") => reply.events(),
             Some(_) => vec![reply.message()],
             None => Vec::new(),
         }

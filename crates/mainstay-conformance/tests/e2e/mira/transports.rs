@@ -137,7 +137,7 @@ fn output_is_streamed_when_requested_and_accepted() {
     let send = |stream: bool| ask(5, "probe/say", &json!({"pieces": ["one\n", "two", "ü"], "stream": stream}));
     let accept = [("Accept", "application/json, text/event-stream")];
     let streamed = http.rpc("/rpc", &accept, &send(true));
-    assert_eq!((streamed.status, streamed.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!((streamed.status, streamed.header("content-type")), (200, Some("text/event-stream; charset=utf-8")));
     let chunk = |stream: &str, seq: u64, text: &str| {
         json!({"jsonrpc": "2.0", "method": "exec/stream",
                "params": {"id": 5, "stream": stream, "seq": seq, "chunk": text}})

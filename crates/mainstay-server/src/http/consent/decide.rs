@@ -8,12 +8,14 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::ConsentView;
 use mainstay_core::{Call, DialectPolicy, Error, Kind, Quota, Reason, Result};
+use mainstay_wire::agents;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::csrf::FormAction;
 use super::{Consents, Visitor, form_field, page, read_body};
 use crate::http::body::{self, Rejection};
+use crate::http::{api, request_headers};
 
 const FOREIGN_FORM: &str =
     "This form was not sent from the page of this request, or the page is too old. Open the page again.";
@@ -69,7 +71,7 @@ pub(crate) async fn show(
     }
     let found = consents.audited(&visitor, PROGRAM, "show", &id, find).await;
     // Not to be cached: the status changes when somebody decides.
-    Ok(to_json(found, |consent| ([(header::CACHE_CONTROL, "no-store")], Json(consent))))
+    Ok(consents.to_json(found, |consent| ([(header::CACHE_CONTROL, "no-store")], Json(consent))))
 }
 
 /// `POST`: a decision as JSON, or the form of the page.
@@ -83,7 +85,10 @@ pub(crate) async fn decide(
     Ok(match body::media_type(&parts.headers).as_str() {
         body::JSON => consents.decide_by_json(&visitor, &id, &read_body(body).await?).await,
         body::FORM => consents.decide_by_form(&visitor, &id, &read_body(body).await?).await,
-        _ => error_response(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the decision as application/json."),
+        _ => {
+            let why = "Send the decision as application/json.";
+            body::problem(StatusCode::UNSUPPORTED_MEDIA_TYPE, "invalid_request", why)
+        }
     })
 }
 
@@ -96,7 +101,7 @@ impl Consents {
             Err(reason) => {
                 let hint =
                     "Send {\"decision\": \"approved\"} or {\"decision\": \"denied\"}, with an optional \"reason\"";
-                return error_response(StatusCode::BAD_REQUEST, &format!("{hint}: {reason}."));
+                return body::problem(StatusCode::BAD_REQUEST, "invalid_request", format!("{hint}: {reason}."));
             }
         };
         let (policy, approve) = (self.engine.consent(), decision == Verdict::Approved);
@@ -105,7 +110,9 @@ impl Consents {
             policy.decide(&visitor.caller, id, approve, reason.as_deref()).await
         };
         let decided = self.audited(visitor, PERSON, "decide", id, deciding).await;
-        to_json(decided, |consent| Json(json!({"success": true, "consent_id": consent.id, "status": consent.status})))
+        self.to_json(decided, |consent| {
+            Json(json!({"success": true, "consent_id": consent.id, "status": consent.status}))
+        })
     }
 
     /// The form of the page. Only its CSRF token shows that a person saw the request, so it is checked first.
@@ -134,6 +141,18 @@ impl Consents {
         }
     }
 
+    /// The consent, or the error in the format of the REST API.
+    fn to_json<R: IntoResponse>(&self, result: Result<ConsentView>, encode: impl FnOnce(ConsentView) -> R) -> Response {
+        match result {
+            Ok(consent) => encode(consent).into_response(),
+            Err(error) => refused(&error, |status, _| {
+                let mut encoded = agents::error(&error, self.engine.clock().now());
+                encoded.http.status = status.as_u16();
+                api::error_response(encoded)
+            }),
+        }
+    }
+
     /// Counts against the quota and leaves an audit row, whatever the result: attempts to see or decide the requests of
     /// others are on record. The view has the tool's name as people know it.
     async fn audited(
@@ -147,19 +166,13 @@ impl Consents {
         let id: String = id.chars().take(RECORDED_ID_CHARS).collect();
         let mut call = Call::new(visitor.caller.clone());
         call.policy = quota;
+        call.request_id = request_headers::request_id(visitor.headers);
         let operation = format!("consent/{what} {id}");
         let mut consent = self.engine.audited_query(&operation, &call, None, work).await?;
         if let Some(name) = self.engine.display_name(&consent.operation) {
             consent.operation = name;
         }
         Ok(consent)
-    }
-}
-
-fn to_json<R: IntoResponse>(result: Result<ConsentView>, encode: impl FnOnce(ConsentView) -> R) -> Response {
-    match result {
-        Ok(consent) => encode(consent).into_response(),
-        Err(error) => refused(&error, error_response),
     }
 }
 
@@ -170,11 +183,6 @@ fn refused(error: &Error, respond: impl FnOnce(StatusCode, &str) -> Response) ->
         Some(seconds) => ([(header::RETRY_AFTER, seconds.to_string())], response).into_response(),
         None => response,
     }
-}
-
-/// The error format of contract 001.
-fn error_response(status: StatusCode, message: &str) -> Response {
-    (status, Json(json!({"success": false, "error": message}))).into_response()
 }
 
 fn status(error: &Error) -> StatusCode {

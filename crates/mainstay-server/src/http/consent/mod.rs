@@ -11,7 +11,6 @@ mod sign_in;
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::body::Body;
 use axum::response::IntoResponse as _;
 use bytes::Bytes;
@@ -21,7 +20,6 @@ use mainstay_auth::{Authenticator, FailureLimit};
 use mainstay_core::Caller;
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::Refusal;
-use serde_json::json;
 
 use crate::connection::Connection;
 use crate::http::body::{self, Rejection};
@@ -80,7 +78,7 @@ impl<'a> Visitor<'a> {
 
 async fn read_body(body: Body) -> Result<Bytes, Rejection> {
     let too_long =
-        |refusal: &Refusal| (StatusCode::PAYLOAD_TOO_LARGE, Json(json!({"error": refusal.message}))).into_response();
+        |refusal: &Refusal| body::problem(StatusCode::PAYLOAD_TOO_LARGE, "invalid_request", refusal.message.clone());
     body::read(body, MAX_BODY_BYTES, too_long).await
 }
 

@@ -12,8 +12,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::{AUTHORIZATION, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use mainstay_auth::AuthError;
 use mainstay_auth::oauth::{ClientCredentials, Grant, OAuthError, OAuthErrorKind};
-use mainstay_auth::{AuthError, ip_prefix};
 use mainstay_core::Scope;
 
 use super::csrf::FormAction;
@@ -162,7 +162,7 @@ impl Consents {
 
     /// Tokens that people enter are limited like client secrets.
     async fn cookie_for_entered_token(&self, token: &str, ip: Option<IpAddr>) -> Result<String, SignInError> {
-        let source = (None, ip.map(ip_prefix));
+        let source = self.failures.source("", ip);
         if let Some(seconds) = self.failures.retry_after(&source) {
             return Err(SignInError::too_many(seconds));
         }
@@ -181,7 +181,7 @@ impl Consents {
         };
         let identity = self.authenticator.identity(token).await.map_err(|error| match error {
             AuthError::MissingToken => invalid("there is none"),
-            AuthError::InvalidToken(reason) => invalid(&reason),
+            AuthError::InvalidToken(reason) => invalid(reason),
             AuthError::Unavailable(error) => {
                 tracing::error!(detail = error.detail, "an access token could not be verified");
                 SignInError::new(StatusCode::SERVICE_UNAVAILABLE, error.public)

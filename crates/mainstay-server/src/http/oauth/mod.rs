@@ -87,8 +87,9 @@ pub(crate) async fn metadata(State(authenticator): State<Authenticator>) -> Resu
 
 /// This server's own authorization server. There is none if tokens come from another issuer.
 fn server(authenticator: &Authenticator) -> Result<&AuthorizationServer, Rejection> {
-    let message = "This server does not issue tokens. Its protected resource metadata names the server that does.\n";
-    authenticator.authorization_server().ok_or_else(|| (StatusCode::NOT_FOUND, message).into_response().into())
+    let message = "This server does not issue tokens. Its protected resource metadata names the server that does.";
+    let not_here = || body::problem(StatusCode::NOT_FOUND, "not_found", message).into();
+    authenticator.authorization_server().ok_or_else(not_here)
 }
 
 /// Reads the parameters, and the address they come from.

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use axum::Extension;
 use axum::extract::{Query, Request, State, WebSocketUpgrade};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use http::{HeaderMap, StatusCode, header};
 use mainstay_auth::Authenticator;
 use mainstay_core::{LimitReached, PrincipalLimit};
 use mainstay_engine::Engine;
 use serde::Deserialize;
 
-use super::auth;
+use super::{auth, body};
 use crate::connection::{Connection, OpenConnections};
 
 use connection::WebSocketConnection;
@@ -51,10 +51,10 @@ pub(super) fn connection_limit(total: usize) -> PrincipalLimit {
 fn rejection(limit: LimitReached) -> String {
     match limit {
         LimitReached::Total(limit) => {
-            format!("WebSocket connection limit reached ({limit}, server.websockets). Try again later.\n")
+            format!("WebSocket connection limit reached ({limit}, server.websockets). Try again later.")
         }
         LimitReached::PerPrincipal(limit) => {
-            format!("WebSocket connection limit reached ({limit} per client). Close a connection first.\n")
+            format!("WebSocket connection limit reached ({limit} per client). Close a connection first.")
         }
     }
 }
@@ -89,17 +89,19 @@ pub(crate) async fn serve(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     if let Err(error) = connection.admit_reader(&endpoint.engine) {
-        return (StatusCode::FORBIDDEN, format!("{}\n", error.public)).into_response();
+        return body::problem(StatusCode::FORBIDDEN, "forbidden", error.public);
     }
     let permit = match endpoint.limit.acquire(&connection.caller.principal) {
         Ok(permit) => permit,
-        Err(limit) => return (StatusCode::SERVICE_UNAVAILABLE, rejection(limit)).into_response(),
+        Err(limit) => {
+            return body::problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", rejection(limit));
+        }
     };
     let listener = match endpoint.engine.listen(&connection.caller, resume.last_event_id).await {
         Ok(listener) => listener,
         Err(error) => {
             tracing::error!(detail = error.detail, "cannot open the event feed");
-            return (StatusCode::SERVICE_UNAVAILABLE, error.public.into_owned()).into_response();
+            return body::problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", error.public);
         }
     };
     // Kept to check it again while the connection is open.

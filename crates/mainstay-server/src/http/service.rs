@@ -1,0 +1,85 @@
+//! What happens to every request of a connection before its route is looked up, and to every response after it was made:
+//! the request's id, its sender, the memory of its body, and the format of errors that no handler made.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, Request};
+use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
+use mainstay_wire::agents;
+use tower::ServiceExt as _;
+
+use super::unfinished_bodies::UnfinishedBodies;
+use super::{api, body, request_headers};
+use crate::connection::{Peer, Serving};
+
+/// As the SDK writes it.
+const EVENT_STREAM: &str = "text/event-stream";
+/// Event streams are UTF-8. Clients that are not told so read texts as Latin-1, which was the default of RFC 2616.
+const EVENT_STREAM_UTF8: &str = "text/event-stream; charset=utf-8";
+
+/// Serves one request.
+pub(super) async fn serve(
+    router: Router,
+    peer: Peer,
+    bodies: UnfinishedBodies,
+    mut request: Request<Incoming>,
+) -> Response<ServedBody> {
+    let serving = peer.activity.serve();
+    let id = request_headers::assign_id(request.headers_mut());
+    let is_api = request.uri().path().starts_with(api::PREFIX);
+    let activity = Arc::clone(&peer.activity);
+    request.extensions_mut().insert(peer);
+    let request = request.map(|body| Body::new(bodies.count(body, activity)));
+    let Ok(mut response) = router.oneshot(request).await;
+    if is_api && let Some(problem) = response.extensions_mut().remove::<body::Problem>() {
+        response = in_api_format(response, &problem);
+    }
+    let headers = response.headers_mut();
+    headers.insert(request_headers::REQUEST, id);
+    if headers.get(CONTENT_TYPE).is_some_and(|media_type| media_type == EVENT_STREAM) {
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM_UTF8));
+    }
+    response.map(|body| ServedBody { body, _serving: serving })
+}
+
+/// The same response with a body in the one error format of the REST API. Status and headers stay.
+fn in_api_format(response: Response, problem: &body::Problem) -> Response {
+    let error = agents::status_error(response.status().as_u16(), &problem.description);
+    let mut response = response.map(|_| Body::from(api::error_body(&error)));
+    response.headers_mut().remove(CONTENT_LENGTH);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(body::JSON));
+    response
+}
+
+/// The body of a response. The request counts as served when it has been written, or cannot be.
+pub(super) struct ServedBody {
+    body: Body,
+    _serving: Serving,
+}
+
+impl HttpBody for ServedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
