@@ -1,31 +1,14 @@
 //! A call that waits for consent blocks no other call, and the number of open questions is limited.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mainstay_core::{Answer, BoxFuture, Kind, Note, OpenQuestions, Reason, Result, Sink, iso8601};
+use mainstay_core::{Kind, Reason, iso8601};
 use mainstay_engine::EngineSettings;
 use serde_json::json;
 
-use crate::testing::{Fixture, consent_id, local, with_token};
-
-/// A client that shows every question to somebody who never answers.
-#[derive(Default)]
-struct Silent {
-    asked: AtomicUsize,
-}
-
-impl Sink for Silent {
-    fn send(&self, _note: Note) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn ask(&self, _asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::pending())
-    }
-}
+use crate::testing::{Fixture, SilentClient, consent_id, local, with_token};
 
 #[tokio::test]
 async fn what_is_too_long_to_be_shown_whole_is_asked_of_nobody() {
@@ -43,7 +26,7 @@ async fn what_is_too_long_to_be_shown_whole_is_asked_of_nobody() {
 async fn a_call_waits_for_an_answer_no_longer_than_a_call_may_take() {
     let settings = EngineSettings { deadline_seconds: 1, ..EngineSettings::default() };
     let fixture = Fixture::new().await.again(settings).await;
-    let silent = Arc::new(Silent::default());
+    let silent = Arc::new(SilentClient::default());
     let refused = fixture.call_with(&local(), &silent, json!({"file": "a"})).await.unwrap_err();
     assert_eq!((refused.kind, silent.asked.load(Ordering::SeqCst)), (Kind::ConsentRequired, 1), "{refused}");
     let id = consent_id(refused);
@@ -55,7 +38,7 @@ async fn a_call_waits_for_an_answer_no_longer_than_a_call_may_take() {
 async fn past_sixteen_of_one_principals_calls_that_wait_the_next_does_not() {
     let fixture = Arc::new(Fixture::new().await);
     fixture.engine.consent().set_origin("http://127.0.0.1:8099".into());
-    let silent = Arc::new(Silent::default());
+    let silent = Arc::new(SilentClient::default());
     let wait = |who: &'static str, number: usize| {
         let (fixture, silent) = (fixture.clone(), silent.clone());
         tokio::spawn(async move {

@@ -1,16 +1,14 @@
 //! Replicas on one PostgreSQL count together what one client may do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mainstay_core::{
-    Answer, BoxFuture, Call, Caller, DialectPolicy, Kind, Note, OpenQuestions, Quota, Reason, Result, Sink, new_id,
-};
+use mainstay_core::{Call, Caller, DialectPolicy, Kind, Quota, Reason, new_id};
 use mainstay_engine::EngineSettings;
 use serde_json::json;
 
-use crate::testing::{Fixture, with_token};
+use crate::testing::{Fixture, SilentClient, with_token};
 
 /// Calls through both in turn until neither admits any more; gives the number of calls that were admitted.
 async fn admitted(replicas: &[Fixture; 2], caller: &Caller, policy: DialectPolicy) -> usize {
@@ -50,28 +48,11 @@ async fn a_client_has_its_quota_once_however_many_replicas_it_calls() {
     assert_eq!(admitted(&replicas, &alice, DialectPolicy::default()).await, 10);
 }
 
-/// A client that shows every question to somebody who never answers.
-#[derive(Default)]
-struct Silent {
-    asked: AtomicUsize,
-}
-
-impl Sink for Silent {
-    fn send(&self, _note: Note) -> BoxFuture<'_, ()> {
-        Box::pin(std::future::ready(()))
-    }
-
-    fn ask(&self, _asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        Box::pin(std::future::pending())
-    }
-}
-
 #[tokio::test]
 async fn calls_that_wait_for_consent_are_counted_on_all_replicas() {
     let Some(replicas) = Fixture::replicas(EngineSettings::default()).await else { return };
     let replicas = replicas.map(Arc::new);
-    let silent = Arc::new(Silent::default());
+    let silent = Arc::new(SilentClient::default());
     for replica in &replicas {
         replica.engine.consent().set_origin("http://127.0.0.1:8099".into());
     }
