@@ -58,7 +58,7 @@ fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
         path: config.data_dir()?,
         inside: Some("mainstay.db"),
         sensitivity: Sensitivity::Secret,
-        remedy: "choose another with --data-dir (data_dir)",
+        remedy: "choose a smaller workspace with --workspace, or another data directory with --data-dir (data_dir)",
     }];
     if config.store.is_some()
         && let Some(path) = mainstay_store::sqlite_file(&config.store_url()?)
@@ -87,8 +87,8 @@ fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
             inside: None,
             // It may contain passwords, in `store` and `exec.env`.
             sensitivity: Sensitivity::Secret,
-            remedy: "name a file elsewhere with --config (`--config /dev/null` if there is none), or choose another \
-                     workspace",
+            remedy: "choose a smaller workspace with --workspace, or name a file elsewhere with --config (`--config \
+                     /dev/null` if there is none)",
         });
     }
     if let Some(AuthSettings::External(external)) = &config.server.auth {
