@@ -69,7 +69,7 @@ impl Engine {
         let announcer = events.clone();
         Ok(Self(Arc::new(Parts {
             gate: Gate::new(&settings),
-            rate: RateLimits::new(&settings.rate),
+            rate: RateLimits::new(&settings.rate, registry.all_tools().map(|tool| tool.listed.as_str())),
             shared_limits: store.is_shared().then(|| SharedLimits::new(store.clone(), clock.clone())),
             consent: ConsentPolicy::new(settings.consent.clone(), store.clone(), clock.clone()),
             settings,

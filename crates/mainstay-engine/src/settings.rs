@@ -79,12 +79,14 @@ fn listed(registry: &Registry, setting: &str, name: &str) -> Result<String> {
     Ok(tool.info().listed.clone())
 }
 
-/// How often a client may call. Unless set here, only dialects that declare a quota of their own are limited.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How often a client may call. The defaults stop a client that has run away, and nobody else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RateSettings {
     /// All calls of one client together; looking at a list is one, too.
     pub per_client: Option<Quota>,
+    /// Calls of any one tool by one client, for tools that are not in per_tool.
+    pub each_tool: Option<Quota>,
     /// Calls of one tool by one client, by the tool's name in any of its spellings.
     pub per_tool: BTreeMap<String, Quota>,
     /// All requests of one session in a dialect, by the dialect's name, instead of the quota it declares. Requests
@@ -92,4 +94,15 @@ pub struct RateSettings {
     /// authentication. `agents` declares 100 requests a minute; so do `consent`, for consent pages and decisions, and
     /// `consent_status`, for programs that ask what was decided.
     pub per_dialect: BTreeMap<String, Quota>,
+}
+
+impl Default for RateSettings {
+    fn default() -> Self {
+        Self {
+            per_client: Some(Quota { calls: 60_000, seconds: 60 }),
+            each_tool: Some(Quota { calls: 30_000, seconds: 60 }),
+            per_tool: BTreeMap::new(),
+            per_dialect: BTreeMap::new(),
+        }
+    }
 }

@@ -7,6 +7,7 @@ pub mod context;
 mod defaults;
 mod exec;
 mod files;
+mod pagination;
 mod progress;
 mod server;
 mod setup;

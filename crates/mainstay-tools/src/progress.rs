@@ -83,7 +83,7 @@ pub(crate) async fn run_with_progress<T: Send + 'static>(
     report_while(blocking(move || work(inner)), REPORT_INTERVAL, report).await
 }
 
-/// Calls `report` regularly until the work is done.
+/// Calls `report` regularly until the work is done. The work goes on while a report waits for a slow client.
 pub(crate) async fn report_while<T, R: Future<Output = ()>>(
     work: impl Future<Output = T>,
     interval: Duration,
@@ -93,7 +93,12 @@ pub(crate) async fn report_while<T, R: Future<Output = ()>>(
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(interval) => report().await,
+            () = tokio::time::sleep(interval) => {}
+        }
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            () = report() => {}
         }
     }
 }

@@ -67,10 +67,15 @@ pub(crate) struct RateLimits {
 }
 
 impl RateLimits {
-    pub(crate) fn new(settings: &RateSettings) -> Self {
+    /// `tools` are the listed names of all tools: each has a limit, its own or that of `each_tool`.
+    pub(crate) fn new<'a>(settings: &RateSettings, tools: impl Iterator<Item = &'a str>) -> Self {
+        let limit = |tool: &'a str| {
+            let quota = settings.per_tool.get(tool).copied().or(settings.each_tool)?;
+            Some((tool.to_owned(), Limit::new(quota)))
+        };
         Self {
             per_client: settings.per_client.map(Limit::new),
-            per_tool: settings.per_tool.iter().map(|(tool, quota)| (tool.clone(), Limit::new(*quota))).collect(),
+            per_tool: tools.filter_map(limit).collect(),
             configured: settings.per_dialect.clone(),
             per_dialect: RwLock::default(),
             clock: DefaultClock::default(),
@@ -179,11 +184,28 @@ mod tests {
 
     fn limits() -> RateLimits {
         let quota = |calls| Quota { calls, seconds: 60 };
-        RateLimits::new(&RateSettings {
+        let settings = RateSettings {
             per_client: Some(quota(3)),
+            each_tool: Some(quota(2)),
             per_tool: [("slow".to_owned(), quota(1))].into(),
             per_dialect: [("strict".to_owned(), quota(2))].into(),
-        })
+        };
+        RateLimits::new(&settings, ["slow", "other"].into_iter())
+    }
+
+    #[test]
+    fn each_tool_has_a_limit_and_names_that_are_no_tools_have_none() {
+        let (limits, caller) = (limits(), Caller::local(None));
+        assert!((0..2).all(|_| limits.admit(&caller, "other", DialectPolicy::default()).is_ok()));
+        let refused = limits.admit(&caller, "other", DialectPolicy::default()).unwrap_err();
+        assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 2, retry_after: 30 });
+        assert_eq!(limits.per_tool.len(), 2);
+    }
+
+    #[test]
+    fn clients_and_tools_are_limited_unless_configured_otherwise() {
+        let limits = RateLimits::new(&RateSettings::default(), ["any"].into_iter());
+        assert!(limits.per_client.is_some() && limits.per_tool.contains_key("any"));
     }
 
     #[test]
@@ -214,7 +236,7 @@ mod tests {
     fn a_dialect_has_a_limit_of_its_own_for_each_principal_or_else_for_each_address() {
         let declared =
             DialectPolicy { name: "strict", quota: Some(Quota { calls: 2, seconds: 60 }), ..DialectPolicy::default() };
-        let limits = RateLimits::new(&RateSettings::default());
+        let limits = RateLimits::new(&RateSettings::default(), std::iter::empty());
         let from = |ip: &str| Caller::local(Some(ip.parse().unwrap()));
         let alice = |ip: &str| Caller { principal: Principal::new("https://issuer", "alice"), ..from(ip) };
         for caller in [from("127.0.0.1"), from("2001:db8::1"), alice("127.0.0.1")] {
@@ -231,7 +253,7 @@ mod tests {
     #[test]
     fn each_session_has_the_whole_quota_and_what_has_none_shares_that_of_its_address() {
         let declared = DialectPolicy { name: "strict", quota: Some(Quota { calls: 2, seconds: 60 }), ..limitless() };
-        let limits = RateLimits::new(&RateSettings::default());
+        let limits = RateLimits::new(&RateSettings::default(), std::iter::empty());
         let caller = Caller::local(Some("127.0.0.1".parse().unwrap()));
         let admit = |session: Option<&str>| {
             let session: Option<Arc<str>> = session.map(Into::into);

@@ -2,23 +2,51 @@
 
 use std::collections::VecDeque;
 
-/// Keeps the first and the last bytes of a stream, in constant memory.
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// How much is kept of every stream, in bytes.
+const SMALL: usize = 256 * 1024;
+
+/// Memory for the streams that are longer, of all commands together, in MiB. Many callers may run commands with long
+/// output at the same time.
+const LARGE_MIB: u32 = 512;
+
+static LARGE: Semaphore = Semaphore::const_new(LARGE_MIB as usize);
+
+/// Keeps the first and the last bytes of a stream, in bounded memory.
 #[derive(Debug)]
 pub(super) struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: u64,
+    cap: usize,
+    /// The share of the memory for long streams, once this is one.
+    memory: Option<SemaphorePermit<'static>>,
 }
 
 impl HeadTail {
-    /// Keeps at most `cap` bytes, half of them from each side.
+    /// Keeps at most `cap` bytes, half of them from each side; less, if other commands use up the memory.
     pub(super) fn new(cap: usize) -> Self {
-        Self { head: Vec::new(), tail: VecDeque::new(), half: cap / 2, total: 0 }
+        Self { head: Vec::new(), tail: VecDeque::new(), half: cap.min(SMALL) / 2, total: 0, cap, memory: None }
+    }
+
+    /// Makes room for a long stream, if there is memory. Everything that was kept so far is its beginning.
+    fn grow(&mut self) {
+        let mebibytes = u32::try_from(self.cap >> 20).unwrap_or(u32::MAX).clamp(1, LARGE_MIB);
+        let Ok(memory) = LARGE.try_acquire_many(mebibytes) else { return };
+        self.memory = Some(memory);
+        self.half = self.cap / 2;
+        let fitting = (self.half - self.head.len()).min(self.tail.len());
+        self.head.extend(self.tail.drain(..fitting));
     }
 
     /// Adds bytes: to the beginning until that is full, then to the end, where they displace older ones.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        let kept = self.head.len() + self.tail.len() + bytes.len();
+        if self.memory.is_none() && self.cap > SMALL && kept > 2 * self.half && self.omitted() == 0 {
+            self.grow();
+        }
         self.total += bytes.len() as u64;
         let room = self.half - self.head.len();
         let (first, rest) = bytes.split_at(room.min(bytes.len()));
@@ -34,7 +62,8 @@ impl HeadTail {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 
-    /// The kept bytes as text. A line in the middle says how much is missing; invalid UTF-8 becomes U+FFFD.
+    /// The kept bytes as text; invalid UTF-8 becomes U+FFFD. If some are missing, a line says so where they were, and
+    /// another one at the end, where programs that see only the text look for it.
     pub(super) fn into_text(mut self) -> CapturedText {
         if self.omitted() == 0 {
             self.head.extend(self.tail);
@@ -45,7 +74,12 @@ impl HeadTail {
         let (head, tail) = (complete_utf8_prefix(&self.head), complete_utf8_suffix(&tail));
         let omitted = self.total - (head.len() + tail.len()) as u64;
         let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-        CapturedText { text: format!("{head}\n[… {omitted} bytes left out …]\n{tail}"), omitted }
+        let line_end = if tail.ends_with('\n') { "" } else { "\n" };
+        let text = format!(
+            "{head}\n[… {omitted} bytes left out …]\n{tail}{line_end}[output truncated: {omitted} of {} bytes left out]\n",
+            self.total
+        );
+        CapturedText { text, omitted }
     }
 }
 
@@ -104,20 +138,24 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_counted() {
         let kept = text_of(10, &[b"abcdefgh", b"ijklmnopqrstuvwxyz"]);
-        assert_eq!((kept.text.as_str(), kept.omitted), ("abcde\n[… 16 bytes left out …]\nvwxyz", 16));
+        assert_eq!(
+            (kept.text.as_str(), kept.omitted),
+            ("abcde\n[… 16 bytes left out …]\nvwxyz\n[output truncated: 16 of 26 bytes left out]\n", 16)
+        );
     }
 
     #[test]
     fn the_end_is_the_last_bytes_however_they_came() {
         let kept = text_of(6, &[b"abc", b"d", b"ef", b"g", b"hijklm", b"n"]);
-        assert_eq!(kept.text, "abc\n[… 8 bytes left out …]\nlmn");
+        assert_eq!(kept.text, "abc\n[… 8 bytes left out …]\nlmn\n[output truncated: 8 of 14 bytes left out]\n");
     }
 
     #[test]
     fn a_cut_never_shows_half_a_character() {
         let kept = text_of(8, &["aäää€€€".as_bytes()]);
         assert!(!kept.text.contains('\u{fffd}'), "{}", kept.text);
-        assert_eq!((kept.text.as_str(), kept.omitted), ("aä\n[… 10 bytes left out …]\n€", 10));
+        assert!(kept.text.starts_with("aä\n[… 10 bytes left out …]\n€\n[output truncated: 10 of 16"), "{}", kept.text);
+        assert_eq!(kept.omitted, 10);
     }
 
     #[test]
@@ -129,6 +167,21 @@ mod tests {
         }
         assert_eq!(kept.omitted(), (1 << 30) - 1000);
         assert!(kept.head.capacity() + kept.tail.capacity() < 10_000);
+    }
+
+    #[test]
+    fn long_streams_are_whole_while_there_is_memory_and_counted_otherwise() {
+        const CAP: usize = 8 << 20;
+        let pieces: Vec<Vec<u8>> = (0..CAP / 1024).map(|number| format!("{number:1024}").into_bytes()).collect();
+        let whole = pieces.concat();
+        let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+        let kept = text_of(CAP, &pieces);
+        assert!(kept.text.as_bytes() == whole && kept.omitted == 0);
+        let others = LARGE.try_acquire_many(LARGE_MIB).unwrap();
+        let kept = text_of(CAP, &pieces);
+        assert_eq!(kept.omitted, (CAP - SMALL) as u64);
+        assert!(kept.text.len() < SMALL + 200 && kept.text.ends_with("bytes left out]\n"));
+        drop(others);
     }
 
     #[test]

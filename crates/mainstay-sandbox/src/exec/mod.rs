@@ -16,6 +16,7 @@ mod exposure;
 mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
+mod output_forwarder;
 mod private_dir;
 mod program;
 mod protections;
@@ -36,7 +37,8 @@ pub use command::{Command, TerminalSize};
 pub use exit_status::{ExitStatus, Signal};
 pub use exposure::Sensitivity;
 pub use limits::{open_files_limit, raise_open_files};
+pub use output_forwarder::OutputListener;
 pub use platform::{Child, Sandbox, StopHandle, Terminal};
 pub use protections::{Finding, Protections, diagnose};
-pub use run::{CommandOutput, OutputListener};
+pub use run::CommandOutput;
 pub use settings::{ExecSettings, Network, SandboxMode, SessionSettings, Shell};

@@ -29,7 +29,8 @@ pub struct ExecSettings {
     pub env: BTreeMap<String, String>,
     /// The home directory of commands. Default: a private, empty one.
     pub home: Option<PathBuf>,
-    /// Maximum number of bytes kept of standard output, and of standard error: half from the beginning, half from the end.
+    /// Maximum number of bytes returned of standard output, and of standard error. Of longer output, half is from the
+    /// beginning and half from the end; the result says how much is left out.
     pub output_bytes: usize,
     /// Maximum number of processes and threads of one command.
     pub processes: u32,
@@ -59,7 +60,7 @@ impl Default for ExecSettings {
             allow_protected: Vec::new(),
             env: BTreeMap::new(),
             home: None,
-            output_bytes: 256 * 1024,
+            output_bytes: 8 * 1024 * 1024,
             processes: 1024,
             memory_mb: None,
             file_mb: 4096,

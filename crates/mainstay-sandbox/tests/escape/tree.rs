@@ -149,6 +149,6 @@ async fn a_gigabyte_of_output_is_kept_head_and_tail() {
     let finished = fixture.run("output_flood").await.unwrap();
     assert_eq!(finished.status.code, 0);
     assert!(finished.stdout.omitted > 1 << 29, "{}", finished.stdout.omitted);
-    assert!(finished.stdout.text.len() < 300 * 1024);
+    assert!(finished.stdout.text.len() < 9 << 20);
     assert!(finished.stdout.text.contains("bytes left out") && finished.stdout.text.contains("HELD"));
 }

@@ -56,7 +56,7 @@ impl Tool for Components {
         let query = ComponentQuery {
             owner: args.owner,
             status: args.status.map(wire_name),
-            after: args.page.after()?,
+            after: names_after(&args.page)?,
             limit: args.page.fetch_limit(),
         };
         let rows = self.0.agents().components(query).await?;

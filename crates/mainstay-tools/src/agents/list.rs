@@ -71,7 +71,7 @@ impl Tool for List {
     type Output = Output;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
-        let rows = self.0.agents().states(&args.page.after()?, args.page.fetch_limit()).await?;
+        let rows = self.0.agents().states(&names_after(&args.page)?, args.page.fetch_limit()).await?;
         // The JSON of a row: its task, and at most 400 bytes for the rest; capabilities and metadata are empty so far.
         let size = |row: &AgentState| row.current_task.as_ref().map_or(0, String::len) + 400;
         let (rows, next_cursor) = args.page.cut(rows, size, |row| row.agent.clone());

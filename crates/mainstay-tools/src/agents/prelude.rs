@@ -7,3 +7,4 @@ pub(super) use serde_json::{Map, Value};
 
 pub(super) use super::types::*;
 pub(super) use super::{AgentTools, spec};
+pub(super) use crate::pagination::PageArgs;

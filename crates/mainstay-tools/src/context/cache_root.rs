@@ -41,6 +41,18 @@ pub(crate) struct ListedCache {
     pub(crate) has_manifest: bool,
 }
 
+/// A part of the list of caches: those after a name, and at most so many.
+#[derive(Debug)]
+pub(crate) struct CachePage<'a> {
+    pub(crate) after: &'a str,
+    pub(crate) limit: usize,
+}
+
+impl CachePage<'static> {
+    /// All of them.
+    pub(crate) const ALL: Self = Self { after: "", limit: usize::MAX };
+}
+
 impl CacheRoot {
     pub(crate) fn new(path: PathBuf, max_index_bytes: u64) -> Self {
         Self {
@@ -67,8 +79,9 @@ impl CacheRoot {
         })
     }
 
-    /// The directories of the cache root, sorted by name. Names that are not UTF-8 are left out: no argument can name them.
-    pub(crate) fn list(&self, progress: &Progress) -> Result<Vec<ListedCache>> {
+    /// The directories of the cache root, sorted by name, and whether there are more after this page. Names that are not
+    /// UTF-8 are left out: no argument can name them.
+    pub(crate) fn list(&self, page: &CachePage<'_>, progress: &Progress) -> Result<(Vec<ListedCache>, bool)> {
         let unreadable = |error: Error| {
             if error.kind != Kind::NotFound {
                 return CacheFailure::Io.because("The cache root cannot be read.", &error);
@@ -85,15 +98,19 @@ impl CacheRoot {
             let metadata = root.child(OsStr::new(name)).and_then(|cache| cache.metadata(OsStr::new(MANIFEST)));
             metadata.is_ok_and(|metadata| metadata.kind == EntryKind::File)
         };
-        let mut listed = Vec::new();
-        for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory) {
+        let directories = entries.into_iter().filter(|entry| entry.kind == EntryKind::Directory);
+        let names = directories.filter_map(|entry| entry.name.into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| !name.starts_with(UNFINISHED_PREFIX) && name.as_str() > page.after).collect();
+        names.sort_unstable();
+        let has_more = names.len() > page.limit;
+        names.truncate(page.limit);
+        let mut listed = Vec::with_capacity(names.len());
+        for path in names {
             progress.check()?;
-            if let Some(name) = entry.name.to_str().filter(|name| !name.starts_with(UNFINISHED_PREFIX)) {
-                listed.push(ListedCache { path: name.to_owned(), has_manifest: has_manifest(name) });
-            }
+            listed.push(ListedCache { has_manifest: has_manifest(&path), path });
         }
-        listed.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        Ok(listed)
+        Ok((listed, has_more))
     }
 
     /// Reads all of a cache and compares it with its manifest.

@@ -7,7 +7,7 @@ use mainstay_core::{CacheFailure, Kind, Result};
 use mainstay_sandbox::{Dir, Workspace};
 
 use super::cache::{Cache, CacheDir, Verification, retry_if_replaced};
-use super::cache_root::CacheRoot;
+use super::cache_root::{CachePage, CacheRoot};
 use super::query::{Format, Query, scan};
 use crate::progress::Progress;
 
@@ -30,7 +30,7 @@ pub fn verify_at(cache: &Path, progress: &Progress) -> Result<Verification> {
 
 /// The number of caches in a cache root.
 pub fn count_caches_at(cache_root: &Path) -> Result<usize> {
-    let listed = CacheRoot::new(cache_root.to_owned(), 0).list(&Progress::default())?;
+    let (listed, _) = CacheRoot::new(cache_root.to_owned(), 0).list(&CachePage::ALL, &Progress::default())?;
     Ok(listed.iter().filter(|listed| listed.has_manifest).count())
 }
 

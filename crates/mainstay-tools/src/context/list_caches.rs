@@ -4,19 +4,30 @@ use mainstay_core::{Context, Effect, Result, Spec, Spelling, Tool, WithText};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cache_root::ListedCache;
+use super::cache_root::{CachePage, ListedCache};
 use super::{ContextTools, DIALECT, with_json_text};
-use crate::progress::run_with_progress;
+use crate::progress::{Progress, run_with_progress};
 
 pub(super) struct ListCaches(pub(super) ContextTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Args {}
+pub(super) struct Args {
+    /// Maximum number of entries to return. Default: all.
+    #[schemars(range(min = 1))]
+    limit: Option<u32>,
+    /// next_cursor of the page before; leave it out for the first page.
+    cursor: Option<String>,
+}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Output {
+    /// By name.
     caches: Vec<ListedCache>,
+    /// cursor of the next page; absent on the last page.
+    // Not null: contract 002, which has no pages, shows this result to the byte.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
 }
 
 impl Tool for ListCaches {
@@ -32,9 +43,15 @@ impl Tool for ListCaches {
     type Args = Args;
     type Output = WithText<Output>;
 
-    async fn call(&self, _args: Args, context: &Context) -> Result<WithText<Output>> {
+    async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let caches = self.0.caches.clone();
-        let listed = run_with_progress(context, "directories read", move |progress| caches.list(&progress));
-        with_json_text(Output { caches: listed.await? })
+        let list = move |progress: Progress| {
+            let limit = args.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+            let page = CachePage { after: args.cursor.as_deref().unwrap_or_default(), limit };
+            caches.list(&page, &progress)
+        };
+        let (caches, has_more) = run_with_progress(context, "directories read", list).await?;
+        let next_cursor = caches.last().filter(|_| has_more).map(|last| last.path.clone());
+        with_json_text(Output { caches, next_cursor })
     }
 }

@@ -8,7 +8,7 @@ use mainstay_core::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use super::cache_root::CacheRoot;
+use super::cache_root::{CachePage, CacheRoot};
 use super::watcher::DocumentWatcher;
 use crate::progress::{Progress, run_with_progress, run_with_timeout};
 
@@ -50,7 +50,8 @@ fn not_found(uri: &str) -> Error {
 }
 
 fn cache_names(caches: &CacheRoot, progress: &Progress) -> Vec<String> {
-    caches.list(progress).unwrap_or_default().into_iter().map(|listed| listed.path).collect()
+    let (listed, _) = caches.list(&CachePage::ALL, progress).unwrap_or_default();
+    listed.into_iter().map(|listed| listed.path).collect()
 }
 
 /// None for a directory that is not a cache, or a damaged one.

@@ -6,16 +6,23 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 
 use super::sessions::registry::{SessionRegistry, spec};
 use super::sessions::session::{ExitState, Session, SessionInfo};
+use crate::pagination::PageArgs;
 
 /// Shows only the program's name: the arguments may contain secrets.
 pub(crate) struct List(pub(crate) Arc<SessionRegistry>);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    #[serde(flatten)]
+    page: PageArgs,
+}
 
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
 pub(crate) struct Output {
+    /// By id.
     pub(crate) sessions: Vec<ListedSession>,
+    /// cursor of the next page; null on the last page.
+    pub(crate) next_cursor: Option<String>,
 }
 
 #[derive(Debug, serde::Serialize, schemars::JsonSchema)]
@@ -38,13 +45,16 @@ impl Tool for List {
     type Args = Args;
     type Output = Output;
 
-    async fn call(&self, _args: Args, context: &Context) -> Result<Output> {
-        let sessions = self.0.owned_by(&context.caller.principal);
+    async fn call(&self, args: Args, context: &Context) -> Result<Output> {
+        let mut sessions = self.0.owned_by(&context.caller.principal);
+        sessions.retain(|session| args.page.after().is_none_or(|after| session.info.id.as_str() > after));
+        let size = |session: &Arc<Session>| session.info.program.len() + 200;
+        let (sessions, next_cursor) = args.page.cut(sessions, size, |session| session.info.id.clone());
         let listed = |session: Arc<Session>| ListedSession {
             info: session.info.clone(),
             written: session.output_bytes(),
             exit: session.ended().into(),
         };
-        Ok(Output { sessions: sessions.into_iter().map(listed).collect() })
+        Ok(Output { sessions: sessions.into_iter().map(listed).collect(), next_cursor })
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct Args {
 pub(crate) struct Output {
     /// Exit code; 128 plus the signal's number after a signal, 124 after a timeout.
     exit_code: i32,
-    /// Standard output. If it is too long, its beginning and end, with a line between them about what was omitted.
+    /// Standard output. If it is too long, its beginning and end, with a line between them and one at the end about what
+    /// was omitted.
     stdout: String,
     stderr: String,
     duration_ms: u64,
@@ -167,8 +168,24 @@ mod tests {
     #[tokio::test]
     async fn omitted_output_is_counted() {
         let out = run(json!({"command": "seq", "args": ["100000"]})).await.unwrap();
-        assert!(out.stdout.starts_with("1\n2\n") && out.stdout.ends_with("\n100000\n"));
-        assert!(out.stdout_omitted > 500_000 && out.stdout.contains(&format!("[… {} bytes", out.stdout_omitted)));
+        let omitted = out.stdout_omitted;
+        assert!(omitted > 500_000 && out.stdout.starts_with("1\n2\n"));
+        assert!(out.stdout.contains(&format!("\n[… {omitted} bytes left out …]\n")), "{}", out.stdout);
+        let end = format!("\n100000\n[output truncated: {omitted} of 588895 bytes left out]\n");
+        assert!(out.stdout.ends_with(&end), "{}", out.stdout);
+    }
+
+    #[tokio::test]
+    async fn eight_mebibytes_of_each_stream_are_returned_whole_unless_configured_otherwise() {
+        let settings = ExecSettings::default();
+        let (directory, bytes) = (tempfile::tempdir().unwrap(), settings.output_bytes);
+        assert!(bytes >= 8 << 20);
+        let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
+        let line = format!("yes 0123456 | head -c {bytes}; yes 6543210 | head -c {bytes} >&2");
+        let args = serde_json::from_value(json!({"command": line, "shell": true})).unwrap();
+        let out = Run(Sandbox::new(workspace, settings)).call(args, &Context::detached()).await.unwrap().value;
+        assert_eq!((out.stdout_omitted, out.stderr_omitted), (0, 0));
+        assert!(out.stdout == "0123456\n".repeat(bytes / 8) && out.stderr == "6543210\n".repeat(bytes / 8));
     }
 
     #[tokio::test]
@@ -189,14 +206,19 @@ mod tests {
         assert_eq!(run_as(context, json!({"command": "true"})).await.unwrap().exit_code, 0);
     }
 
-    /// Keeps what it is sent.
+    /// Keeps what it is sent, after a while.
     #[derive(Clone, Default)]
-    struct RecordedNotes(Arc<Mutex<Vec<Note>>>);
+    struct RecordedNotes {
+        notes: Arc<Mutex<Vec<Note>>>,
+        delay: Duration,
+    }
 
     impl Sink for RecordedNotes {
         fn send(&self, note: Note) -> BoxFuture<'_, ()> {
-            self.0.lock().unwrap().push(note);
-            Box::pin(std::future::ready(()))
+            Box::pin(async {
+                tokio::time::sleep(self.delay).await;
+                self.notes.lock().unwrap().push(note);
+            })
         }
 
         fn ask(&self, asked: OpenQuestions) -> BoxFuture<'_, Result<Vec<Answer>>> {
@@ -204,16 +226,42 @@ mod tests {
         }
     }
 
+    fn context_with(sink: &RecordedNotes) -> Context {
+        let mut call = Call::new(Arc::new(Caller::local(None)));
+        call.sink = Arc::new(sink.clone());
+        Context::new(&mut call, Arc::new(SystemClock), Arc::new(|_| {}))
+    }
+
+    #[tokio::test]
+    async fn a_slow_reader_receives_the_whole_stream() {
+        let recorded = RecordedNotes { delay: Duration::from_millis(50), ..RecordedNotes::default() };
+        let args = json!({"command": "seq", "args": ["300000"], "stream": true});
+        let out = run_as(context_with(&recorded), args).await.unwrap();
+        assert_eq!((out.exit_code, out.timed_out), (0, false));
+        let notes = recorded.notes.lock().unwrap();
+        let text = |note: &Note| if let Note::Chunk { text, .. } = note { text.clone() } else { String::new() };
+        let received: String = notes.iter().map(text).collect();
+        let sent = (1..=300_000).map(|number| number.to_string() + "\n").collect::<Vec<_>>().concat();
+        assert!(received == sent, "{} of {} bytes", received.len(), sent.len());
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_never_reads_keeps_a_command_no_longer_than_its_time() {
+        let recorded = RecordedNotes { delay: Duration::from_hours(1), ..RecordedNotes::default() };
+        let args = json!({"command": "yes", "stream": true, "timeout_ms": 1000});
+        let out = run_as(context_with(&recorded), args).await.unwrap();
+        assert_eq!((out.exit_code, out.timed_out), (124, true));
+        assert!(out.stdout.starts_with("y\ny\n"));
+    }
+
     #[tokio::test]
     async fn output_is_streamed_and_returned_as_a_whole() {
         let recorded = RecordedNotes::default();
-        let mut call = Call::new(Arc::new(Caller::local(None)));
-        call.sink = Arc::new(recorded.clone());
-        let context = Context::new(&mut call, Arc::new(SystemClock), Arc::new(|_| {}));
+        let context = context_with(&recorded);
         let line = "echo eins; sleep 0.2; printf '\\303'; sleep 0.2; printf '\\274'; echo zwei >&2";
         let out = run_as(context, json!({"command": line, "shell": true, "stream": true})).await.unwrap();
         assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("eins\nü", "zwei\n"));
-        let notes = recorded.0.lock().unwrap().clone();
+        let notes = recorded.notes.lock().unwrap().clone();
         let chunk = |stream, text: &str| Note::Chunk { stream, text: text.to_owned() };
         let said =
             |wanted| notes.iter().filter(move |note| matches!(note, Note::Chunk { stream, .. } if *stream == wanted));

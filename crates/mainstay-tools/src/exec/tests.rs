@@ -72,8 +72,12 @@ impl SessionTools {
     }
 
     async fn list(&self) -> Vec<list::ListedSession> {
-        let args = serde_json::from_value(json!({})).unwrap();
-        list::List(self.sessions.clone()).call(args, &self.context).await.unwrap().sessions
+        self.page(json!({})).await.sessions
+    }
+
+    async fn page(&self, args: Value) -> list::Output {
+        let args = serde_json::from_value(args).unwrap();
+        list::List(self.sessions.clone()).call(args, &self.context).await.unwrap()
     }
 }
 
@@ -167,6 +171,21 @@ async fn sessions_are_limited_and_ended_ones_are_removed() {
     tools.kill(&id, "kill").await.unwrap();
     let next = tools.start(json!({"command": "cat"})).await.unwrap();
     assert_eq!(tools.list().await.iter().map(|item| item.info.id.clone()).collect::<Vec<_>>(), [next]);
+}
+
+#[tokio::test]
+async fn sessions_are_listed_in_pages() {
+    let tools = SessionTools::new(SessionSettings::default());
+    for _ in 0..3 {
+        tools.start(json!({"command": "cat"})).await.unwrap();
+    }
+    let ids = |page: &list::Output| page.sessions.iter().map(|item| item.info.id.clone()).collect::<Vec<_>>();
+    let whole = tools.page(json!({})).await;
+    assert_eq!((whole.sessions.len(), &whole.next_cursor), (3, &None));
+    let first = tools.page(json!({"limit": 2})).await;
+    let second = tools.page(json!({"limit": 2, "cursor": first.next_cursor})).await;
+    assert_eq!([ids(&first), ids(&second)].concat(), ids(&whole));
+    assert_eq!((first.sessions.len(), second.next_cursor), (2, None));
 }
 
 #[tokio::test]

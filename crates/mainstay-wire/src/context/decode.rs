@@ -4,6 +4,7 @@ use mainstay_core::ToolInfo;
 use serde_json::{Map, Value};
 
 use super::errors;
+use super::list::has_argument;
 use crate::error::ErrorResponse;
 use crate::jsonrpc::Message;
 use crate::request::{Operation, Request};
@@ -35,10 +36,9 @@ fn call(params: Option<Value>) -> Result<Operation, ErrorResponse> {
     }
 }
 
-/// The arguments the tool knows: unknown ones are dropped in this dialect, while elsewhere they are an error.
+/// The contract's arguments of a tool: others are dropped in this dialect, while elsewhere unknown ones are an error.
 pub(super) fn arguments(tool: &ToolInfo, args: Option<Value>) -> Result<Value, ErrorResponse> {
-    let known = tool.input_schema.get("properties").and_then(Value::as_object);
-    let knows = |name: &str| known.is_some_and(|known| known.contains_key(name));
+    let knows = |name: &str| has_argument(&tool.input_schema, name);
     match args {
         None | Some(Value::Null) => Ok(Value::Object(Map::new())),
         Some(Value::Object(mut args)) => {

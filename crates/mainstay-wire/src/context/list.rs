@@ -14,9 +14,16 @@ pub(super) fn tool(tool: &ToolInfo) -> Option<Value> {
     Some(json!({"name": name, "description": tool.description, "inputSchema": schema(&tool.input_schema)}))
 }
 
+/// Whether the contract has this argument. It has no optional ones: those that a tool takes besides are not part of it.
+pub(super) fn has_argument(schema: &Map<String, Value>, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|required| required.iter().any(|argument| argument == name))
+}
+
 fn schema(schema: &Map<String, Value>) -> Map<String, Value> {
     let mut said = only(schema, &["type", "properties", "required"]);
     if let Some(Value::Object(properties)) = said.get_mut("properties") {
+        properties.retain(|name, _| has_argument(schema, name));
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
             *property = only(property, &["type", "description", "minimum"]);
         }
@@ -55,8 +62,12 @@ pub(super) mod tests {
         budget: u64,
     }
 
+    /// None of these is in the contract.
     #[derive(Deserialize, JsonSchema)]
-    pub(crate) struct NoArgs {}
+    #[expect(dead_code, reason = "only the schema is looked at")]
+    pub(crate) struct NoArgs {
+        limit: Option<u32>,
+    }
 
     #[derive(Deserialize, JsonSchema)]
     #[expect(dead_code, reason = "only the schema is looked at")]

@@ -191,6 +191,34 @@ fn closing_the_stream_cancels_the_call() {
 }
 
 #[test]
+fn a_slow_reader_receives_the_whole_stream_and_the_result_says_what_it_leaves_out() {
+    let numbers = |last: u32| (1..=last).map(|number| number.to_string() + "\n").collect::<Vec<_>>().concat();
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let whole = rpc(&mut server.connect(), "exec/run", &json!({"command": "seq", "args": ["1000000"]}));
+    assert!(whole["result"]["stdout"] == numbers(1_000_000).as_str(), "less than 8 MiB are not cut");
+    let call = ask(1, "exec/run", &json!({"command": "seq", "args": ["2500000"], "stream": true})).to_string();
+    let mut stream = TcpStream::connect(server.address).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let head = "POST /rpc HTTP/1.1\r\nConnection: close\r\nAccept: text/event-stream";
+    let (host, length) = (server.address, call.len());
+    write!(stream, "{head}\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n{call}").unwrap();
+    // By now more is written than the connection can hold.
+    std::thread::sleep(Duration::from_secs(1));
+    let lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let mut messages: Vec<Value> =
+        lines.filter_map(|line| Some(serde_json::from_str(line.strip_prefix("data:")?).unwrap())).collect();
+    let result = messages.pop().unwrap()["result"].take();
+    let chunks = messages.iter().map(|message| message["params"]["chunk"].as_str().unwrap()).collect::<String>();
+    let sent = numbers(2_500_000);
+    assert!(chunks == sent, "{} of {} bytes", chunks.len(), sent.len());
+    assert_eq!(result["exit_code"], 0);
+    let (stdout, total) = (result["stdout"].as_str().unwrap(), sent.len());
+    let end = format!("2500000\n[output truncated: {} of {total} bytes left out]\n", total - (8 << 20));
+    assert!(stdout.starts_with("1\n2\n") && stdout.ends_with(&end), "{}", &stdout[stdout.len() - 200..]);
+}
+
+#[test]
 fn calls_on_stdio_run_concurrently_and_are_answered_after_the_end_of_input() {
     let mut stdio = StdioServer::speaking("mira");
     for (id, ms) in [(1, 900), (2, 10)] {

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use mainstay_core::{CacheFailure, Result};
 use serde_json::{Value, json};
 
-use super::cache_root::CacheRoot;
+use super::cache_root::{CachePage, CacheRoot};
 use super::query::Query;
 use super::testing::{CacheFixture, MAX_INDEX_BYTES};
 use super::*;
@@ -75,6 +75,24 @@ fn answer_is_the_same_from_memory_and_from_disk() {
             }
         }
     }
+}
+
+#[test]
+fn pages_of_caches_add_up_to_the_list() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["b", "a", "d", "c"] {
+        std::fs::create_dir(root.path().join(name)).unwrap();
+    }
+    let caches = CacheRoot::new(root.path().to_owned(), MAX_INDEX_BYTES);
+    let list = |after, limit| {
+        let (listed, has_more) = caches.list(&CachePage { after, limit }, &Progress::default()).unwrap();
+        (listed.into_iter().map(|listed| listed.path).collect::<String>(), has_more)
+    };
+    assert_eq!(list("", usize::MAX), ("abcd".to_owned(), false));
+    assert_eq!(
+        (list("", 3), list("c", 3), list("d", 3)),
+        (("abc".into(), true), ("d".into(), false), (String::new(), false))
+    );
 }
 
 #[test]
@@ -207,7 +225,7 @@ fn impossible_names_and_links_out_of_the_root_are_missing_caches() {
     std::os::unix::fs::symlink("deep", fixture.root_path().join("inside")).unwrap();
     assert!(caches.verify("inside/er", &Progress::default()).is_ok());
     let listed: Vec<String> =
-        caches.list(&Progress::default()).unwrap().into_iter().map(|listed| listed.path).collect();
+        caches.list(&CachePage::ALL, &Progress::default()).unwrap().0.into_iter().map(|listed| listed.path).collect();
     assert_eq!(listed, ["deep"], "neither files nor links are caches");
 }
 

@@ -61,7 +61,7 @@ impl SessionRegistry {
         Ok(session)
     }
 
-    /// The sessions of this caller.
+    /// The sessions of this caller, by id.
     pub(crate) fn owned_by(&self, caller: &Principal) -> Vec<Arc<Session>> {
         self.all().values().filter(|session| session.info.owner == *caller).cloned().collect()
     }

@@ -64,7 +64,9 @@ fn concurrent_logs_of_200_agents_lose_nothing_and_keep_each_agents_order() {
     let seconds = std::env::var(SECONDS).ok().map_or(2, |seconds| seconds.parse().unwrap());
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
-    std::fs::write(&config, "[engine.rate.per_dialect.agents]\ncalls = 1000000000\nseconds = 1\n").unwrap();
+    let lifted = ["per_dialect.agents", "per_client", "each_tool"];
+    let lifted = lifted.map(|limit| format!("[engine.rate.{limit}]\ncalls = 1000000000\nseconds = 1\n"));
+    std::fs::write(&config, lifted.concat()).unwrap();
     let server = Server::start(data.path(), &["--config", config.to_str().unwrap()]);
     let begun = Instant::now();
     let until = begun + Duration::from_secs(seconds);

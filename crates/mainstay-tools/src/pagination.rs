@@ -5,8 +5,6 @@ use mainstay_core::{Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::validation;
-
 /// The largest page, in rows.
 const MAX_ROWS: u32 = 200;
 
@@ -43,8 +41,8 @@ impl PageArgs {
     }
 
     /// For lists ordered by name: only names after this one.
-    pub(crate) fn after(&self) -> Result<String> {
-        self.cursor.clone().map_or_else(|| Ok(String::new()), |cursor| validation::name("cursor", cursor))
+    pub(crate) fn after(&self) -> Option<&str> {
+        self.cursor.as_deref()
     }
 
     fn rows(&self) -> u32 {
