@@ -95,6 +95,8 @@ pub struct DialectPolicy {
     pub deadline: Option<Duration>,
     /// The largest response in bytes; a larger one becomes an error.
     pub response_bytes: Option<usize>,
+    /// The contract promises the whole output of a command. Otherwise a model reads it, and pays for each line.
+    pub whole_output: bool,
 }
 
 /// What a running tool, resource or prompt can reach: its caller, the time, and the client that waits for it.
@@ -110,6 +112,8 @@ pub struct Context {
     pub answers: Arc<Answers>,
     /// What the call may change; for tools that plan.
     pub approval: Approval,
+    /// See [`DialectPolicy::whole_output`].
+    pub whole_output: bool,
     /// How many [`Hold`]s there are.
     held: Arc<AtomicUsize>,
     mark: Arc<OnceLock<&'static str>>,
@@ -118,7 +122,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Takes the answers out of the call; the fields of the policies stay with the pipeline.
+    /// Takes the answers out of the call; the policies that tools need not know stay with the pipeline.
     pub fn new(call: &mut Call, clock: Arc<dyn Clock>, announce: Arc<dyn Fn(Event) + Send + Sync>) -> Self {
         Self {
             caller: call.caller.clone(),
@@ -130,6 +134,7 @@ impl Context {
             clock,
             answers: Arc::new(std::mem::take(&mut call.answers)),
             approval: Approval::Effect(Effect::Destroys),
+            whole_output: call.policy.whole_output,
             held: Arc::default(),
             mark: Arc::default(),
             sink: call.sink.clone(),

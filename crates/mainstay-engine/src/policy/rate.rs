@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn each_tool_has_a_limit_and_names_that_are_no_tools_have_none() {
         let (limits, caller) = (limits(), Caller::local(None));
-        assert!((0..2).all(|_| limits.admit(&caller, "other", DialectPolicy::default()).is_ok()));
-        let refused = limits.admit(&caller, "other", DialectPolicy::default()).unwrap_err();
+        assert!((0..2).all(|_| admit(&limits, &caller, "other", DialectPolicy::default()).is_ok()));
+        let refused = admit(&limits, &caller, "other", DialectPolicy::default()).unwrap_err();
         assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 2, retry_after: 30 });
         assert_eq!(limits.per_tool.len(), 2);
     }

@@ -26,6 +26,8 @@ pub struct Command {
     pub piped: bool,
     /// The command has a terminal of this size, instead of pipes.
     pub terminal: Option<TerminalSize>,
+    /// How many bytes of each stream to keep, if less than the operator allows.
+    pub output_bytes: Option<usize>,
 }
 
 // The size of a terminal, in characters. Not a doc comment: the schemas that have its members would take it as theirs.

@@ -55,7 +55,7 @@ impl Sandbox {
         };
         let mut child = started?;
         let stop = child.stop_handle().map_err(Error::internal)?;
-        let cap = self.settings().output_bytes;
+        let cap = self.settings().output_bytes.min(command.output_bytes.unwrap_or(usize::MAX));
         let forwarder = OutputForwarder::default();
         let ended = AtomicBool::new(false);
         let mut work = pin!(run_to_end(&mut child, input, cap, listener.map(|_| &forwarder), &ended));

@@ -32,6 +32,8 @@ pub struct ExecSettings {
     /// Maximum number of bytes returned of standard output, and of standard error. Of longer output, half is from the
     /// beginning and half from the end; the result says how much is left out.
     pub output_bytes: usize,
+    /// The same on /mcp, where a model reads the output.
+    pub model_output_bytes: usize,
     /// Maximum number of processes and threads of one command.
     pub processes: u32,
     /// Maximum memory of one process, in MB. Default: half of the machine's.
@@ -61,6 +63,7 @@ impl Default for ExecSettings {
             env: BTreeMap::new(),
             home: None,
             output_bytes: 8 * 1024 * 1024,
+            model_output_bytes: 64 * 1024,
             processes: 1024,
             memory_mb: None,
             file_mb: 4096,

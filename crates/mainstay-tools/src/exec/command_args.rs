@@ -27,7 +27,7 @@ impl CommandArgs {
     pub(super) fn command(self, shell: Shell, caller: &Caller) -> Result<Command> {
         check_shell_allowed(self.shell, shell, caller)?;
         let Self { command: program, args, cwd, env, shell } = self;
-        Ok(Command { program, args, cwd, env, shell, piped: false, terminal: None })
+        Ok(Command { program, args, cwd, env, shell, ..Command::default() })
     }
 }
 

@@ -94,7 +94,8 @@ impl Tool for Run {
 
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let command = args.command.command(self.0.settings().shell, &context.caller)?;
-        let command = Command { piped: args.stdin.is_some(), ..command };
+        let output_bytes = (!context.whole_output).then(|| self.0.settings().model_output_bytes);
+        let command = Command { piped: args.stdin.is_some(), output_bytes, ..command };
         let forward = |stream, text| -> BoxFuture<'_, ()> { Box::pin(context.note(Note::Chunk { stream, text })) };
         // Most callers wait for the result; the others get every chunk as a notification.
         let listener: Option<OutputListener<'_>> = if args.stream { Some(&forward) } else { None };
@@ -183,9 +184,16 @@ mod tests {
         let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
         let line = format!("yes 0123456 | head -c {bytes}; yes 6543210 | head -c {bytes} >&2");
         let args = serde_json::from_value(json!({"command": line, "shell": true})).unwrap();
-        let out = Run(Sandbox::new(workspace, settings)).call(args, &Context::detached()).await.unwrap().value;
+        let tool = Run(Sandbox::new(workspace, settings));
+        let mut whole = Context::detached();
+        whole.whole_output = true;
+        let out = tool.call(args, &whole).await.unwrap().value;
         assert_eq!((out.stdout_omitted, out.stderr_omitted), (0, 0));
         assert!(out.stdout == "0123456\n".repeat(bytes / 8) && out.stderr == "6543210\n".repeat(bytes / 8));
+        // A model gets less of it.
+        let args = serde_json::from_value(json!({"command": line, "shell": true})).unwrap();
+        let out = tool.call(args, &Context::detached()).await.unwrap().value;
+        assert!(out.stdout.len() < 66_000 && out.stdout_omitted == (bytes - 65_536) as u64, "{}", out.stdout_omitted);
     }
 
     #[tokio::test]

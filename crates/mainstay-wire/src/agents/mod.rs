@@ -66,6 +66,7 @@ pub const POLICY: DialectPolicy = DialectPolicy {
     counts_apart: false,
     deadline: None,
     response_bytes: None,
+    whole_output: false,
 };
 
 /// The dialect; it has no state of its own.

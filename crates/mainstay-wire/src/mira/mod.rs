@@ -46,7 +46,7 @@ impl Mira {
 
 impl Dialect for Mira {
     fn policy(&self) -> DialectPolicy {
-        DialectPolicy { name: NAME, ..DialectPolicy::default() }
+        DialectPolicy { name: NAME, whole_output: true, ..DialectPolicy::default() }
     }
 
     /// The method is the name of the tool. There is nothing to do for a list without an id, and for notifications of the

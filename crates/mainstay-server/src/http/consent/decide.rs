@@ -32,6 +32,7 @@ const PERSON: DialectPolicy = DialectPolicy {
     first_result_wins: false,
     deadline: None,
     response_bytes: None,
+    whole_output: false,
 };
 
 /// Programs that ask again and again what was decided use up a quota of their own.
