@@ -44,9 +44,14 @@ pub struct Call {
 
 impl Call {
     pub fn new(caller: Arc<Caller>) -> Self {
+        Self::with_id(caller, new_id().into())
+    }
+
+    /// A call under an id that its request has already.
+    pub fn with_id(caller: Arc<Caller>, request_id: Arc<str>) -> Self {
         Self {
             caller,
-            request_id: new_id().into(),
+            request_id,
             session: None,
             client: None,
             idempotency_key: None,

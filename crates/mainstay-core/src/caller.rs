@@ -108,6 +108,11 @@ impl Principal {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The same text, shared.
+    pub fn to_shared(&self) -> Arc<str> {
+        self.0.clone()
+    }
 }
 
 impl fmt::Display for Principal {

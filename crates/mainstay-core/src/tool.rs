@@ -163,8 +163,12 @@ pub struct ToolInfo {
     spec: Spec,
     /// The name on the standard endpoint.
     pub listed: String,
+    /// The same, for the audit and the metrics: every call names it there, and must not copy it.
+    pub shared_name: Arc<str>,
     pub input_schema: Arc<Map<String, Value>>,
     pub output_schema: Option<Arc<Map<String, Value>>>,
+    /// Whether clients have to repeat arguments in HTTP headers: the schema marks a property with `x-mcp-header`.
+    pub has_header_arguments: bool,
 }
 
 /// The fields of the declaration are those of the tool.
@@ -181,7 +185,9 @@ impl ToolInfo {
     fn new(spec: Spec, input: Map<String, Value>, output: Option<Map<String, Value>>) -> Self {
         let usual = || format!("{}_{}", spec.family, spec.verb);
         let listed = spec.spelling(STANDARD).map_or_else(usual, str::to_owned);
-        Self { spec, listed, input_schema: Arc::new(input), output_schema: output.map(Arc::new) }
+        let (shared_name, has_header_arguments) = (listed.as_str().into(), has_header_argument(&input));
+        let (input_schema, output_schema) = (Arc::new(input), output.map(Arc::new));
+        Self { spec, listed, shared_name, input_schema, output_schema, has_header_arguments }
     }
 
     /// The name that people are shown: the one in its contract, or else the listed one.
@@ -194,6 +200,15 @@ impl ToolInfo {
         let dry_run = self.dry_run && args.get("dry_run") == Some(&Value::Bool(true));
         if dry_run { Effect::Reads } else { self.weigh.map_or(self.effect, |weigh| weigh(args)) }
     }
+}
+
+/// Whether a property is marked so, nested ones included.
+fn has_header_argument(schema: &Map<String, Value>) -> bool {
+    schema.contains_key("x-mcp-header")
+        || schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|properties| properties.values().filter_map(Value::as_object).any(has_header_argument))
 }
 
 /// A tool whose types have been erased: what the registry holds and the engine calls.

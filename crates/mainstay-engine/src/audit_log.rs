@@ -33,7 +33,7 @@ impl Engine {
 /// Whether a row is the one to show for its call. Rows come newest first, so a call's end is seen before its beginning.
 fn is_latest(row: &AuditRow, ended: &mut HashSet<[String; 4]>) -> bool {
     let entry = &row.entry;
-    let call = [&entry.request_id, &entry.principal, &entry.target, &entry.args_digest].map(Clone::clone);
+    let call = [&*entry.request_id, &entry.principal, &entry.target, &entry.args_digest].map(str::to_owned);
     match entry.phase {
         Phase::Ended => {
             ended.insert(call);

@@ -198,7 +198,7 @@ impl Engine {
 /// Authentication counts its requests in the metrics of the engine.
 impl Observer for Engine {
     fn request(&self, operation: &str, outcome: &'static str, took: Duration) {
-        self.0.metrics.call(operation, outcome, took);
+        self.0.metrics.call(&operation.into(), outcome, took);
     }
 
     fn audit_gap(&self) {

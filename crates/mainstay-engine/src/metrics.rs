@@ -1,5 +1,6 @@
 //! The metrics of the server, in the text format of Prometheus.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
@@ -16,13 +17,13 @@ use prometheus_client::registry::{Registry, Unit};
 struct CallLabels {
     /// A registered tool's or prompt's name, or `resources/read`. Never text from a caller: each new value is a new time
     /// series, kept for as long as the process runs.
-    target: String,
+    target: Arc<str>,
     outcome: &'static str,
 }
 
 #[derive(Debug, Clone, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct TargetLabel {
-    target: String,
+    target: Arc<str>,
 }
 
 type Seconds = Family<TargetLabel, Histogram, fn() -> Histogram>;
@@ -65,9 +66,9 @@ impl Default for Metrics {
 
 impl Metrics {
     /// Counts a call that ended.
-    pub(crate) fn call(&self, target: &str, outcome: &'static str, took: Duration) {
-        self.calls.get_or_create(&CallLabels { target: target.to_owned(), outcome }).inc();
-        self.seconds.get_or_create(&TargetLabel { target: target.to_owned() }).observe(took.as_secs_f64());
+    pub(crate) fn call(&self, target: &Arc<str>, outcome: &'static str, took: Duration) {
+        self.calls.get_or_create(&CallLabels { target: target.clone(), outcome }).inc();
+        self.seconds.get_or_create(&TargetLabel { target: target.clone() }).observe(took.as_secs_f64());
     }
 
     /// The text that Prometheus scrapes. The uptime is set now; everything else is kept up to date.

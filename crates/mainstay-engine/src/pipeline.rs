@@ -260,9 +260,9 @@ fn replayed<T: ResolvedTarget>(kept: Result<Reply>) -> Result<T::Output> {
 fn subject<'a, T: ResolvedTarget>(target: &'a T, args: &Value) -> AuditSubject<'a> {
     AuditSubject {
         called: target.called(args),
-        target: target.label(),
+        target: target.shared_label(),
         display_name: target.display_name(),
-        metric: target.metric().into(),
+        metric: target.metric(),
         effect: target.effect(),
     }
 }

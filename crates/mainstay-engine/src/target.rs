@@ -44,9 +44,14 @@ pub(crate) trait ResolvedTarget: Sized + Send + Sync + 'static {
         None
     }
 
+    /// The name in the audit. That of a tool is not copied for each call.
+    fn shared_label(&self) -> Arc<str> {
+        self.tool().map_or_else(|| self.label().into(), |tool| tool.shared_name.clone())
+    }
+
     /// The name in the metrics. A URI that a caller made up must not become a time series.
-    fn metric(&self) -> &str {
-        self.tool().map_or(Self::METHOD, |tool| &tool.listed)
+    fn metric(&self) -> Arc<str> {
+        self.tool().map_or_else(|| Self::METHOD.into(), |tool| tool.shared_name.clone())
     }
 
     fn display_name(&self) -> &str {

@@ -30,8 +30,8 @@ fn entry(number: usize) -> AuditEntry {
     AuditEntry {
         at_ms: 1_700_000_000_000 + i64::try_from(number / 40).unwrap(),
         phase: Phase::Ended,
-        request_id: format!("0190f5c8-7d3a-7c4e-8000-{number:012x}"),
-        principal: format!("client-{}", number % 5),
+        request_id: format!("0190f5c8-7d3a-7c4e-8000-{number:012x}").into(),
+        principal: format!("client-{}", number % 5).into(),
         session: None,
         ip: Some("127.0.0.1".into()),
         target: "files_read".into(),
@@ -113,14 +113,14 @@ async fn plain_rows(what: &str, rows: usize, indexes: &'static str) {
                     .bind(i64::try_from(number).unwrap())
                     .bind(entry.at_ms)
                     .bind("ended")
-                    .bind(entry.request_id)
-                    .bind(entry.principal)
-                    .bind(entry.session)
+                    .bind(entry.request_id.to_string())
+                    .bind(entry.principal.to_string())
+                    .bind(entry.session.map(|session| session.to_string()))
                     .bind(entry.ip)
-                    .bind(entry.target)
-                    .bind(entry.effect)
+                    .bind(entry.target.to_string())
+                    .bind(entry.effect.to_string())
                     .bind(entry.args_digest)
-                    .bind(entry.outcome)
+                    .bind(entry.outcome.to_string())
                     .bind(entry.duration_us)
                     .bind(hash.to_vec());
             }

@@ -208,9 +208,9 @@ impl ConsentPolicy {
     }
 
     async fn audit(&self, context: &Context, consent: &Consent, outcome: &str) -> Result<()> {
-        let entry = audit_entry(consent, &context.caller, context.request_id.to_string(), context.clock.now_ms());
-        let session = context.session.as_deref().map(str::to_owned);
-        self.requests.store.audit().append(AuditEntry { session, outcome: outcome.to_owned(), ..entry }).await?;
+        let entry = audit_entry(consent, &context.caller, context.request_id.clone(), context.clock.now_ms());
+        let (session, outcome) = (context.session.clone(), outcome.to_owned().into());
+        self.requests.store.audit().append(AuditEntry { session, outcome, ..entry }).await?;
         Ok(())
     }
 

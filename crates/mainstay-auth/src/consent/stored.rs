@@ -90,17 +90,17 @@ impl ConsentStore {
         let reason = reason.map(escape_invisible);
         let consent = self.find(id).await?;
         let now_ms = self.clock.now_ms();
-        let request_id = new_id();
+        let request_id: Arc<str> = new_id().into();
         let entry = |phase, outcome| AuditEntry {
             phase,
             outcome,
             ..audit_entry(&consent, by, request_id.clone(), self.clock.now_ms())
         };
-        self.store.audit().append(entry(Phase::Began, String::new())).await?;
+        self.store.audit().append(entry(Phase::Began, "".into())).await?;
         let by = by.principal.to_string();
         let decision = Decision { id: id.to_owned(), by, approve, reason: reason.clone(), now_ms };
         let decided = self.store.consents().decide(decision).await?;
-        self.store.audit().append(entry(Phase::Ended, outcome(&decided, approve, reason.as_deref()))).await?;
+        self.store.audit().append(entry(Phase::Ended, outcome(&decided, approve, reason.as_deref()).into())).await?;
         match decided {
             DecisionOutcome::Recorded => self.find(id).await.map(|consent| self.view(consent)),
             DecisionOutcome::Rejected(ConsentState::Expired) => {
@@ -134,18 +134,18 @@ fn outcome(decided: &DecisionOutcome, approve: bool, reason: Option<&str>) -> St
 }
 
 /// An audit row about a consent request. The digest of the arguments ties it to the rows of the call.
-pub(super) fn audit_entry(consent: &Consent, by: &Caller, request_id: String, at_ms: i64) -> AuditEntry {
+pub(super) fn audit_entry(consent: &Consent, by: &Caller, request_id: Arc<str>, at_ms: i64) -> AuditEntry {
     AuditEntry {
         at_ms,
         phase: Phase::Ended,
         request_id,
-        principal: by.principal.to_string(),
+        principal: by.principal.to_shared(),
         session: None,
         ip: by.ip.map(|ip| ip.to_string()),
-        target: format!("consent/{}", consent.id),
+        target: format!("consent/{}", consent.id).into(),
         effect: "writes".into(),
         args_digest: consent.binding.args_digest.clone(),
-        outcome: String::new(),
+        outcome: "".into(),
         duration_us: 0,
     }
 }

@@ -52,14 +52,14 @@ impl OAuthAudit {
         AuditEntry {
             at_ms,
             phase: Phase::Ended,
-            request_id: new_id(),
-            principal: principal.to_owned(),
+            request_id: new_id().into(),
+            principal: principal.into(),
             session: None,
             ip: self.ip.map(|ip| ip.to_string()),
-            target: self.operation.to_owned(),
-            effect: Effect::Writes.as_str().to_owned(),
+            target: self.operation.into(),
+            effect: Effect::Writes.as_str().into(),
             args_digest: self.args_digest.clone(),
-            outcome: outcome.to_owned(),
+            outcome: outcome.to_owned().into(),
             duration_us: i64::try_from(self.started.elapsed().as_micros()).unwrap_or(i64::MAX),
         }
     }

@@ -323,11 +323,8 @@ async fn every_grant_and_rejection_is_in_the_audit_without_secrets() {
     server.revoke(credentials(&client), &given.access_token, HERE).await.unwrap();
     let rows = fixture.rows().await;
     let own = format!("https://own.example {}", client.id);
-    let told: Vec<_> = rows
-        .iter()
-        .rev()
-        .map(|row| (row.entry.target.as_str(), row.entry.principal.as_str(), row.entry.outcome.as_str()))
-        .collect();
+    let told: Vec<_> =
+        rows.iter().rev().map(|row| (&*row.entry.target, &*row.entry.principal, &*row.entry.outcome)).collect();
     assert_eq!(
         told,
         [

@@ -12,7 +12,7 @@ use crate::feed::Called;
 /// What is recorded about the target of a call.
 pub(crate) struct AuditSubject<'a> {
     pub(crate) called: Called,
-    pub(crate) target: &'a str,
+    pub(crate) target: Arc<str>,
     pub(crate) display_name: &'a str,
     pub(crate) metric: Arc<str>,
     pub(crate) effect: Effect,
@@ -23,7 +23,7 @@ impl<'a> AuditSubject<'a> {
     pub(crate) fn query(target: &'a str) -> Self {
         // What follows the first word comes from the caller and must not become a time series.
         let metric = target.split(' ').next().unwrap_or_default().into();
-        Self { called: Called::Resource, target, display_name: target, metric, effect: Effect::Reads }
+        Self { called: Called::Resource, target: target.into(), display_name: target, metric, effect: Effect::Reads }
     }
 }
 
@@ -53,14 +53,14 @@ impl Record {
         let entry = AuditEntry {
             at_ms: engine.clock().now_ms(),
             phase: Phase::Ended,
-            request_id: by.request_id.to_string(),
-            principal: by.caller.principal.to_string(),
-            session: by.session.as_deref().map(str::to_owned),
+            request_id: by.request_id.clone(),
+            principal: by.caller.principal.to_shared(),
+            session: by.session.clone(),
             ip: by.caller.ip.map(|ip| ip.to_string()),
-            target: target.to_owned(),
-            effect: effect.as_str().to_owned(),
+            target,
+            effect: effect.as_str().into(),
             args_digest,
-            outcome: String::new(),
+            outcome: "".into(),
             duration_us: 0,
         };
         Self {
@@ -118,9 +118,9 @@ impl Record {
         let mut entry = self.entry.take()?;
         let took = self.started.elapsed();
         entry.at_ms = self.engine.clock().now_ms();
-        outcome.clone_into(&mut entry.outcome);
+        entry.outcome = outcome.into();
         if let Some(mark) = self.mark {
-            entry.effect = format!("{} {mark}", entry.effect);
+            entry.effect = format!("{} {mark}", entry.effect).into();
         }
         entry.duration_us = i64::try_from(took.as_micros()).unwrap_or(i64::MAX);
         self.engine.0.metrics.call(&self.metric, outcome, took);
@@ -149,7 +149,7 @@ impl Drop for Record {
 
 /// The private detail goes to the log with the request id, and nowhere else.
 fn log(entry: &AuditEntry, error: &Error) {
-    let (request_id, target, kind) = (&entry.request_id, &entry.target, error.kind.as_str());
+    let (request_id, target, kind) = (&*entry.request_id, &*entry.target, error.kind.as_str());
     // Cut, because it may repeat what the caller sent.
     let reason = recorded(&error.public);
     let trouble = matches!(error.kind, Kind::Internal | Kind::Unavailable | Kind::TimedOut);

@@ -255,10 +255,10 @@ async fn everything_about_a_consent_is_on_record() {
     let _ = fixture.engine.consent().decide(&boss, &id, false, None).await;
     fixture.call(&agent, "test_wipe", json!({"file": "a"})).await.unwrap();
     let rows = fixture.audit().await;
-    let about: Vec<_> = rows.iter().filter(|row| row.entry.target == format!("consent/{id}")).collect();
+    let about: Vec<_> = rows.iter().filter(|row| *row.entry.target == format!("consent/{id}")).collect();
     let told: Vec<_> = about
         .iter()
-        .map(|row| (row.entry.principal.rsplit(' ').next().unwrap(), row.entry.phase, row.entry.outcome.as_str()))
+        .map(|row| (row.entry.principal.rsplit(' ').next().unwrap(), row.entry.phase, &*row.entry.outcome))
         .collect();
     assert_eq!(
         told,
@@ -271,7 +271,7 @@ async fn everything_about_a_consent_is_on_record() {
             ("agent", Phase::Ended, "used"),
         ]
     );
-    let call = rows.iter().find(|row| row.entry.target == "test_wipe").unwrap();
+    let call = rows.iter().find(|row| &*row.entry.target == "test_wipe").unwrap();
     assert!(about.iter().all(|row| row.entry.args_digest == call.entry.args_digest));
     assert!(fixture.store.audit().verify().await.unwrap().fault.is_none());
 }

@@ -104,7 +104,7 @@ async fn a_plan_within_the_declared_effect_runs_at_once() {
     let fixture = test_engine(Effect::Writes, false, EngineSettings::default()).await;
     fixture.call(&local()).await.unwrap();
     assert_eq!(fixture.world.lock().planned, 1, "it is planned once");
-    let effects: Vec<String> = fixture.rows().await.into_iter().map(|row| row.entry.effect).collect();
+    let effects: Vec<String> = fixture.rows().await.into_iter().map(|row| row.entry.effect.into_owned()).collect();
     assert_eq!(effects, ["writes marked", "writes"], "the outcome is marked");
 }
 

@@ -13,7 +13,7 @@ fn entry(number: i64) -> AuditEntry {
     AuditEntry {
         at_ms: NOW_MS + number,
         phase: Phase::Ended,
-        request_id: format!("request-{number}"),
+        request_id: format!("request-{number}").into(),
         principal: "ann".into(),
         session: None,
         ip: None,
@@ -42,7 +42,7 @@ async fn a_sweep_archives_old_audit_rows_and_says_so_in_the_audit() {
     assert_eq!((report.rows, report.archived, report.fault), (6001, segments[0].last, None));
     let rows = fixture.audit().await;
     let last = &rows.last().unwrap().entry;
-    assert_eq!(last.target, format!("audit/archive {}", segments[0].file_name()));
+    assert_eq!(*last.target, format!("audit/archive {}", segments[0].file_name()));
 
     fixture.clock.advance(Duration::from_hours(800 * 24));
     fixture.engine.sweep().await.unwrap();

@@ -98,7 +98,7 @@ impl TestEngine {
         let rows = self.store.audit().query(AuditQuery { limit: 10, ..AuditQuery::default() }).await.unwrap();
         let ended: Vec<_> = rows.iter().filter(|row| row.entry.phase == Phase::Ended).collect();
         assert_eq!(ended.len(), 1, "one call has one outcome");
-        ended[0].entry.outcome.clone()
+        ended[0].entry.outcome.to_string()
     }
 }
 

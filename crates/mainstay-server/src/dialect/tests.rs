@@ -145,7 +145,7 @@ impl Fixture {
     async fn audit(&self) -> Vec<String> {
         self.store.audit().flush().await.unwrap();
         let rows = self.store.audit().query(AuditQuery { limit: 100, ..AuditQuery::default() }).await.unwrap();
-        rows.into_iter().rev().map(|row| row.entry.target).collect()
+        rows.into_iter().rev().map(|row| row.entry.target.to_string()).collect()
     }
 }
 

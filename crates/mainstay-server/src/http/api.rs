@@ -190,7 +190,7 @@ fn audit_limit(asked: Option<&str>) -> Result<u32> {
 fn entry(row: &AuditRow, registry: &Registry) -> Value {
     let entry = &row.entry;
     let (operation, resource) = operation(&entry.target, registry);
-    let result = match (entry.phase, entry.outcome.as_str()) {
+    let result = match (entry.phase, &*entry.outcome) {
         (Phase::Began, _) => "started",
         (Phase::Ended, "ok") => "success",
         (Phase::Ended, other) => other,

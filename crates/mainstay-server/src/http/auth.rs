@@ -11,8 +11,8 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use futures::StreamExt as _;
-use http::header::{AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, FORWARDED, VIA, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mainstay_auth::{AuthError, Authenticator, url_origin};
 use mainstay_core::Scope;
 use serde_json::json;
@@ -28,7 +28,8 @@ pub(crate) const METADATA_PATH: &str = "/.well-known/oauth-protected-resource";
 pub(crate) const RECHECK: Duration = Duration::from_secs(5);
 
 /// Headers that a proxy adds. A client behind a proxy is not on this machine, although the connection is.
-const PROXY_HEADERS: [&str; 4] = ["forwarded", "x-forwarded-for", "x-real-ip", "via"];
+const PROXY_HEADERS: [HeaderName; 4] =
+    [FORWARDED, HeaderName::from_static("x-forwarded-for"), HeaderName::from_static("x-real-ip"), VIA];
 
 /// The value of `WWW-Authenticate` (RFC 6750 section 3). `error` is its `error` parameter and may be empty. Where a token
 /// is required it has the metadata URL of RFC 9728, by which a client learns how to get one.
@@ -120,7 +121,7 @@ pub(crate) fn set_bearer(headers: &mut HeaderMap, token: &str) -> bool {
 }
 
 fn is_proxied(headers: &HeaderMap) -> bool {
-    PROXY_HEADERS.iter().any(|name| headers.contains_key(*name))
+    PROXY_HEADERS.iter().any(|name| headers.contains_key(name))
 }
 
 /// The token in the Authorization header. One in the URL is ignored: URLs end up in logs.

@@ -10,11 +10,14 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::header::{self, HOST, ORIGIN};
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
 
 use super::body;
 use crate::headers::single;
 use crate::{ServerSettings, StartError};
+
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 
 /// Response headers that pages of allowed origins may read, besides those that CORS always allows.
 const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate, X-Session-ID, X-Request-ID, Retry-After, \
@@ -23,6 +26,8 @@ const EXPOSED_HEADERS: &str = "Mcp-Session-Id, WWW-Authenticate, X-Session-ID, X
 /// The names and origins under which this server accepts requests.
 pub(crate) struct Guard {
     hosts: Vec<Host>,
+    /// Host headers as nearly all clients of this machine send them: they need not be parsed.
+    usual_hosts: Vec<String>,
     /// Lower-case `scheme://host:port`.
     origins: Vec<String>,
 }
@@ -44,6 +49,7 @@ impl Guard {
         let mut hosts: Vec<Host> = own.map(|name| Host { name: name.to_owned(), port }).collect();
         let mut origins: Vec<String> =
             hosts.iter().map(|host| format!("http://{}:{}", host.name, listening.port())).collect();
+        let usual_hosts = hosts.iter().map(|host| format!("{}:{}", host.name, listening.port())).collect();
         for allowed in &settings.allowed_hosts {
             let wrong = || StartError::Allowed(allowed.clone(), "write it as host or host:port");
             let authority: Authority = allowed.parse().map_err(|_| wrong())?;
@@ -54,7 +60,7 @@ impl Guard {
                 .ok_or_else(|| StartError::Allowed(allowed.clone(), "write it as scheme://host:port"))?;
             origins.push(origin);
         }
-        Ok(Self { hosts, origins })
+        Ok(Self { hosts, usual_hosts, origins })
     }
 
     /// The Origin header, if the request has one and it is allowed; an error if the request has to be rejected.
@@ -75,6 +81,9 @@ impl Guard {
     }
 
     fn is_own(&self, named: &str) -> bool {
+        if self.usual_hosts.iter().any(|usual| usual == named) {
+            return true;
+        }
         let Ok(authority) = named.parse::<Authority>() else { return false };
         // `user@host` is valid in a URL, but not in a Host header.
         if named.contains('@') {
@@ -113,8 +122,8 @@ pub(crate) async fn check(State(guard): State<Arc<Guard>>, request: Request, nex
 /// Whether a page of another site embeds this URL, as an image or a script for example: such requests have no Origin
 /// header. Following a link is allowed.
 fn is_cross_site_fetch(headers: &HeaderMap) -> Result<bool, &'static str> {
-    let cross_site = single(headers, "sec-fetch-site")?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
-    Ok(cross_site && single(headers, "sec-fetch-mode")? != Some("navigate"))
+    let cross_site = single(headers, FETCH_SITE)?.is_some_and(|site| matches!(site, "cross-site" | "same-site"));
+    Ok(cross_site && single(headers, FETCH_MODE)? != Some("navigate"))
 }
 
 /// The origin as lower-case `scheme://host:port`, with the default port filled in. `None` for `null` and anything else

@@ -9,7 +9,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::{HeaderName, Method, StatusCode};
 use http_body_util::Full;
 use mainstay_auth::Authenticator;
 use mainstay_core::CancellationToken;
@@ -24,7 +24,7 @@ use crate::mcp::{CALLER, Handler, PlainCall, SessionRows, Sessions, Shared};
 
 pub(crate) const PATH: &str = "/mcp";
 
-const SESSION: &str = "mcp-session-id";
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
 /// The endpoint's parts: the SDK's service, and what the fast path and the ending of sessions need.
 pub(crate) struct Endpoint {

@@ -86,7 +86,7 @@ impl Search<'_> {
                 ))
             })?;
             let wanted = self.session.is_none_or(|session| row.entry.session.as_deref() == Some(session))
-                && self.principal.is_none_or(|principal| row.entry.principal == principal);
+                && self.principal.is_none_or(|principal| &*row.entry.principal == principal);
             if wanted {
                 self.found.push(row);
             }

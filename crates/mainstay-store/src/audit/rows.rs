@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn an_absent_text_is_not_an_empty_one() {
-        assert_ne!(text(&AuditEntry { session: Some(String::new()), ..entry() }), text(&entry()));
+        assert_ne!(text(&AuditEntry { session: Some("".into()), ..entry() }), text(&entry()));
     }
 
     #[test]
@@ -162,9 +162,12 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_at_a_character() {
-        let long = AuditEntry { target: "é".repeat(100_000) + "x", request_id: "xé".repeat(9_999), ..entry() };
+        let long =
+            AuditEntry {
+                target: ("é".repeat(100_000) + "x").into(), request_id: "xé".repeat(9_999).into(), ..entry()
+            };
         let decoded = decode(&text(&long)).unwrap();
         assert_eq!(decoded.target.len(), LONGEST);
-        assert_eq!(decoded.request_id, cut(&"xé".repeat(9_999)));
+        assert_eq!(&*decoded.request_id, cut(&"xé".repeat(9_999)));
     }
 }

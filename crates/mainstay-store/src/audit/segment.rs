@@ -69,15 +69,15 @@ impl AuditSegment {
         AuditEntry {
             at_ms,
             phase: Phase::Ended,
-            request_id: mainstay_core::new_id(),
+            request_id: mainstay_core::new_id().into(),
             // The server does this by itself: no caller has this name, because a caller's has its issuer in it.
-            principal: SERVER.to_owned(),
+            principal: SERVER.into(),
             session: None,
             ip: None,
-            target: self.target(operation),
-            effect: "writes".to_owned(),
+            target: self.target(operation).into(),
+            effect: "writes".into(),
             args_digest: String::new(),
-            outcome: "ok".to_owned(),
+            outcome: "ok".into(),
             duration_us: 0,
         }
     }
@@ -285,7 +285,7 @@ impl Wanted {
         // The text first, because a row is decoded only where it can be the one.
         let named = |target: &String| {
             row.canonical.contains(target.as_str())
-                && row.entry().is_some_and(|entry| entry.target == *target && entry.principal == SERVER)
+                && row.entry().is_some_and(|entry| *entry.target == **target && &*entry.principal == SERVER)
         };
         self.target = self.target.take().filter(|target| !named(target));
     }

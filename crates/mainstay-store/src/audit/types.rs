@@ -1,5 +1,8 @@
 //! The types of the audit log: who called what, in a chain of hashes that shows any later change.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 /// A call that changes something has two rows: one before it runs and one with its outcome. All others have the second.
@@ -14,23 +17,24 @@ pub enum Phase {
 
 /// What is recorded of a call. Never its arguments, only their digest: arguments hold secrets.
 ///
-/// The order of the fields is that of the stored values; a new one goes to the end.
+/// The order of the fields is that of the stored values; a new one goes to the end. Texts that every call has are shared
+/// with it, not copied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     pub at_ms: i64,
     pub phase: Phase,
-    pub request_id: String,
-    pub principal: String,
-    pub session: Option<String>,
+    pub request_id: Arc<str>,
+    pub principal: Arc<str>,
+    pub session: Option<Arc<str>>,
     pub ip: Option<String>,
     /// The tool's, prompt's or resource's name.
-    pub target: String,
+    pub target: Arc<str>,
     /// `reads`, `writes`, `executes` or `destroys`.
-    pub effect: String,
+    pub effect: Cow<'static, str>,
     /// SHA-256 of the canonical arguments, in hex.
     pub args_digest: String,
     /// `ok`, or the kind of the error; empty while [`Phase::Began`].
-    pub outcome: String,
+    pub outcome: Cow<'static, str>,
     pub duration_us: i64,
 }
 

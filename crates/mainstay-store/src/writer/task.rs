@@ -190,14 +190,14 @@ mod tests {
             rows.push(&AuditEntry {
                 at_ms: number,
                 phase: Phase::Ended,
-                request_id: String::new(),
+                request_id: "".into(),
                 principal: "ann".into(),
                 session: None,
                 ip: None,
-                target: String::new(),
-                effect: String::new(),
+                target: "".into(),
+                effect: "".into(),
                 args_digest: String::new(),
-                outcome: String::new(),
+                outcome: "".into(),
                 duration_us: 0,
             })
             .unwrap();

@@ -138,9 +138,9 @@ pub(crate) fn entry(number: usize) -> AuditEntry {
     AuditEntry {
         at_ms: 1_700_000_000_000 + i64::try_from(number).unwrap(),
         phase: if number.is_multiple_of(2) { Phase::Ended } else { Phase::Began },
-        request_id: format!("request-{number}"),
-        principal: format!("principal-{}", number % 3),
-        session: (!number.is_multiple_of(5)).then(|| format!("session-{}", number % 7)),
+        request_id: format!("request-{number}").into(),
+        principal: format!("principal-{}", number % 3).into(),
+        session: (!number.is_multiple_of(5)).then(|| format!("session-{}", number % 7).into()),
         ip: number.is_multiple_of(2).then(|| "203.0.113.7".into()),
         target: "files_read".into(),
         effect: "reads".into(),

@@ -70,7 +70,7 @@ async fn archived_rows_leave_the_database_and_still_verify(database: Arc<TestDat
     let last = moved[1].last;
     is_whole(&store, last, 0).await;
     let mut after = all(&store).await;
-    let about: Vec<String> = after.drain(..2).rev().map(|row| row.entry.target).collect();
+    let about: Vec<String> = after.drain(..2).rev().map(|row| row.entry.target.to_string()).collect();
     assert_eq!(about, [0, 1].map(|at| format!("audit/archive {}", moved[at].file_name())));
     assert_eq!(after, before[..usize::try_from(ROWS - last).unwrap()]);
     // The files have every row that left, in order, and are the owner's alone.
@@ -87,7 +87,7 @@ async fn archived_rows_leave_the_database_and_still_verify(database: Arc<TestDat
         .collect();
     assert!(lines.len() == usize::try_from(last).unwrap());
     for (line, row) in lines.iter().zip(before.iter().rev()) {
-        assert!(line.contains(&row.entry.request_id) && line.contains(&row.hash), "{line}");
+        assert!(line.contains(&*row.entry.request_id) && line.contains(&row.hash), "{line}");
     }
     assert!(store.audit().archive(NOTHING, 0).await.unwrap().is_empty(), "the newest block stays");
     // The chain goes on, also after a restart.
@@ -214,9 +214,9 @@ async fn a_beginning_that_was_removed_without_a_record_is_named(database: Arc<Te
     }
     // A caller cannot put it on record: its row has its own name.
     let target = format!("audit/remove {}", moved[0].file_name());
-    store.audit().append(AuditEntry { target: target.clone(), ..entry(1) }).await.unwrap();
+    store.audit().append(AuditEntry { target: target.as_str().into(), ..entry(1) }).await.unwrap();
     assert_eq!(fault(&store).await, Some(AuditFault::Missing { seq: 1 }));
-    store.audit().append(AuditEntry { target, principal: "server".into(), ..entry(1) }).await.unwrap();
+    store.audit().append(AuditEntry { target: target.into(), principal: "server".into(), ..entry(1) }).await.unwrap();
     assert_eq!(fault(&store).await, None);
 }
 
