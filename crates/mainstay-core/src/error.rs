@@ -238,6 +238,13 @@ pub enum Reason {
     MissingCapabilities(Vec<String>),
     /// What is wrong with a context cache or a query of one.
     Cache(CacheFailure),
+    /// No template has this URI, or this name where a caller named it so.
+    TemplateNotFound { uri: String },
+    /// This is not the URI of any template, whatever templates there are.
+    InvalidTemplateUri { uri: String, reason: String },
+    /// The parameters break those that a template declares; every problem is listed. Apart from `Problems`, because the
+    /// arguments of the tool are valid: contract 004 has a code of its own for each.
+    TemplateParameters(Vec<Problem>),
     /// The call needs these answers first. Never stored: such a call has no outcome yet.
     #[serde(skip)]
     Questions(OpenQuestions),

@@ -8,7 +8,9 @@ pub fn reason(reason: &Reason) -> Value {
     match reason {
         Reason::Field { field, reason: Some(reason) } => json!({"field": field, "reason": reason}),
         Reason::Field { field, reason: None } => json!({ "field": field }),
-        Reason::Problems(problems) => json!({ "problems": problems.iter().map(problem).collect::<Vec<_>>() }),
+        Reason::Problems(problems) | Reason::TemplateParameters(problems) => {
+            json!({ "problems": problems.iter().map(problem).collect::<Vec<_>>() })
+        }
         Reason::MissingScope(scope) => json!({ "required_scope": scope.as_str() }),
         Reason::RateLimited { limit, retry_after } => {
             json!({"retry_after": retry_after, "limit": limit, "remaining": 0})
@@ -35,8 +37,10 @@ pub fn reason(reason: &Reason) -> Value {
         Reason::EtagMismatch { path, etag } => json!({"path": path, "etag": etag}),
         Reason::FileTooLarge { path, size, limit } => json!({"path": path, "size": size, "limit": limit}),
         Reason::ReadTooLarge { size, max_bytes } => json!({"size": size, "max_bytes": max_bytes}),
-        Reason::Resource { uri, reason: Some(reason) } => json!({"uri": uri, "reason": reason}),
-        Reason::Resource { uri, reason: None } => json!({ "uri": uri }),
+        Reason::Resource { uri, reason: Some(reason) } | Reason::InvalidTemplateUri { uri, reason } => {
+            json!({"uri": uri, "reason": reason})
+        }
+        Reason::Resource { uri, reason: None } | Reason::TemplateNotFound { uri } => json!({ "uri": uri }),
         Reason::ComponentOwned { component, owner } => json!({"component": component, "owner": owner}),
         Reason::MissingCapabilities(names) => {
             let needed: Map<String, Value> = names.iter().map(|name| (name.clone(), json!({}))).collect();
