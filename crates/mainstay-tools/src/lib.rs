@@ -5,14 +5,17 @@
 mod agents;
 pub mod context;
 mod defaults;
+mod diff;
 mod exec;
 mod files;
 mod pagination;
+mod planning;
 mod progress;
 mod server;
 mod setup;
 #[cfg(test)]
 mod testing;
+mod text;
 mod watch;
 
 use mainstay_core::{Error, Family, Result};

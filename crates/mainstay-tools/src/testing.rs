@@ -34,3 +34,23 @@ pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
 pub(crate) async fn setup() -> Setup {
     setup_in(&tempfile::tempdir().unwrap()).await
 }
+
+/// A reproducible sequence of pseudo-random numbers.
+pub(crate) struct TestRandom(u64);
+
+impl TestRandom {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % limit as u64).unwrap()
+    }
+
+    pub(crate) fn pick(&mut self, from: &[&'static str]) -> &'static str {
+        from[self.below(from.len())]
+    }
+}

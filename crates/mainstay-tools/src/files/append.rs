@@ -4,10 +4,10 @@ use mainstay_core::{Context, Effect, Error, Kind, Result, Spec, Tool};
 use mainstay_sandbox::{Content, Expect, etag_of};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{
+use crate::planning::{
     ChangeKind, DiffInReply, FileReply, LinkHandling, MAX_WHOLE_FILE, NewState, Plan, not_found, too_large,
 };
-use super::text::encoding::{self, Encoding};
+use crate::text::encoding::{self, Encoding};
 
 /// How often to plan again when another caller has changed the file meanwhile. Each time one of the callers succeeds, so
 /// this many can append to one file at the same time.

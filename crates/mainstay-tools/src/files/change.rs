@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use serde_json::Value;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{DiffInReply, Plan, Report};
 use super::{append, copy, delete, edit, mkdir, move_path, write};
+use crate::planning::{DiffInReply, Plan, Report};
 
 /// All changes go into one plan, which the sandbox commits as one transaction with a journal.
 pub(crate) struct Change(pub(crate) FileTools);

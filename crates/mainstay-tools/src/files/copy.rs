@@ -4,7 +4,7 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::{Content, EntryKind, WorkspacePath};
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{
+use crate::planning::{
     LinkHandling, NewState, Plan, Report, check_free, check_not_into_itself, inside_changed_tree, is_within, not_found,
     summarize_for_copy, with_field,
 };

@@ -4,7 +4,7 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{LinkHandling, NewState, Plan, Report, check_contains_no_root, not_found};
+use crate::planning::{LinkHandling, NewState, Plan, Report, check_contains_no_root, not_found};
 
 /// There is no trash: what is removed is gone, which is why this tool has the effect `destroys`.
 pub(crate) struct Delete(pub(crate) FileTools);
@@ -80,9 +80,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::files::planning::DiffInReply;
     use crate::files::testing::calls::{call, dry_run_then_call, expect_error, snapshot};
     use crate::files::testing::workspace::{SampleWorkspace, field};
+    use crate::planning::DiffInReply;
 
     #[tokio::test]
     async fn a_file_is_removed_and_its_dry_run_shows_it() {

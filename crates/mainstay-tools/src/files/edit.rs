@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::etag_of;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{DiffInReply, FileReply, LinkHandling, Plan, not_found};
-use super::text::replace::{self, Edit as Replacement};
+use crate::planning::{DiffInReply, FileReply, LinkHandling, Plan, not_found};
+use crate::text::replace::{self, Edit as Replacement};
 
 /// Works on bytes, so a file that is not UTF-8 keeps every byte outside of the replaced text.
 pub(crate) struct Edit(pub(crate) FileTools);
@@ -137,7 +137,7 @@ mod tests {
         let args = json!({"path": "x", "edits": [{"old": "a", "new": "b"}]});
         assert_eq!(call(Edit(sample.tools()), args.clone()).await.unwrap_err().kind, Kind::NotFound);
         let file = std::fs::File::create(sample.path().join("x")).unwrap();
-        file.set_len(crate::files::planning::MAX_WHOLE_FILE + 1).unwrap();
+        file.set_len(crate::planning::MAX_WHOLE_FILE + 1).unwrap();
         assert_eq!(call(Edit(sample.tools()), args).await.unwrap_err().kind, Kind::TooLarge);
     }
 

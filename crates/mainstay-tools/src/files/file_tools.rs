@@ -1,11 +1,11 @@
-//! What every file tool works with, and the one way in which they change files.
+//! What every file tool works with.
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec};
 use mainstay_sandbox::{FilesSettings, Workspace, names_auto_run};
 use serde_json::Value;
 
-use crate::files::planning::{ChangeLimits, DiffInReply, Plan, Report};
 use crate::files::walk::page::PageLimits;
+use crate::planning::{ChangeLimits, DiffInReply, Plan, Planner, Report};
 
 /// The workspace and the limits of this family's tools.
 #[derive(Debug, Clone)]
@@ -51,14 +51,17 @@ impl FileTools {
         Self { workspace: workspace.clone(), read_bytes: settings.read_bytes, limits: ChangeLimits::new(settings) }
     }
 
-    /// An empty plan for a change by this call.
-    pub(crate) fn plan(&self, context: &Context) -> Plan {
-        Plan::new(&self.workspace, self.limits, context)
+    fn planner(&self) -> Planner {
+        Planner { workspace: self.workspace.clone(), limits: self.limits }
     }
 
-    /// Plans a change, then commits it or, in a dry run, only reports it: the report comes from the same plan either
-    /// way. The planner's own result is returned beside the report. What the call is not approved to change is not
-    /// committed but returned as [`Reason::Unapproved`](mainstay_core::Reason::Unapproved).
+    /// An empty plan for a change by this call.
+    #[cfg(test)]
+    pub(crate) fn plan(&self, context: &Context) -> Plan {
+        self.planner().plan(context)
+    }
+
+    /// See [`Planner::change`].
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         context: &Context,
@@ -66,17 +69,7 @@ impl FileTools {
         diff: DiffInReply,
         planner: impl FnOnce(&mut Plan) -> Result<T> + Send + 'static,
     ) -> Result<(T, Report)> {
-        // The commit runs on another thread, which goes on if this future is dropped.
-        let _held = (!dry_run).then(|| context.hold());
-        let (mut plan, context) = (self.plan(context), context.clone());
-        crate::progress::blocking(move || {
-            let planned = planner(&mut plan)?;
-            if !dry_run {
-                plan.check_approval(&context)?;
-            }
-            Ok((planned, plan.finish(dry_run, diff)?))
-        })
-        .await
+        self.planner().change(context, dry_run, diff, planner).await
     }
 
     /// Makes one change and returns its report: for the tools that return nothing else.

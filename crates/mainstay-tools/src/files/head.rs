@@ -6,8 +6,8 @@ use mainstay_core::{Context, Effect, Error, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
 
 use super::file_tools::{FileTools, spec};
-use super::text::excerpt::Excerpt;
-use super::text::line::MAX_LINE_BYTES;
+use crate::text::excerpt::Excerpt;
+use crate::text::line::MAX_LINE_BYTES;
 
 /// Reads from the start in blocks, with a buffer that does not grow with the file or with its lines.
 pub(crate) struct Head(pub(crate) FileTools);

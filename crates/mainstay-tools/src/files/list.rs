@@ -8,9 +8,9 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
 use super::file_tools::{FileTools, spec};
-use super::text::modified;
 use super::walk::page::{self, CursorKind, PageLimits};
 use super::walk::{IgnoreRules, PathBuffer};
+use crate::text::modified;
 
 /// Reads the whole directory for every page: a directory handle cannot be kept between calls.
 pub(crate) struct List(pub(crate) FileTools);

@@ -4,7 +4,7 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{DiffInReply, LinkHandling, NewState, Plan, conflict, is_within};
+use crate::planning::{DiffInReply, LinkHandling, NewState, Plan, conflict, is_within};
 
 /// Idempotent: a directory that exists is a success with `created: false`.
 pub(crate) struct Mkdir(pub(crate) FileTools);

@@ -1,7 +1,7 @@
 //! The family `files`: reading, searching and changing files of the workspace, one file per tool.
 //!
 //! Every path goes through handles of the sandbox, never through path strings. Every change goes through
-//! [`planning`]: it becomes a plan, and the plan is either reported (`dry_run`) or committed.
+//! [`planning`](crate::planning): it becomes a plan, and the plan is either reported (`dry_run`) or committed.
 
 mod append;
 mod change;
@@ -22,15 +22,14 @@ mod tail;
 mod tree;
 mod write;
 
-mod diff;
 mod file_tools;
-mod planning;
+#[cfg(test)]
+mod planning_tests;
 mod search;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
-mod text;
 mod walk;
 
 use mainstay_core::Family;

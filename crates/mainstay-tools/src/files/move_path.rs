@@ -4,7 +4,7 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{
+use crate::planning::{
     LinkHandling, Plan, Report, check_contains_no_root, check_free, check_not_into_itself, not_found, walk_tree,
 };
 

@@ -4,13 +4,13 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool};
 use mainstay_sandbox::{Content, Expect, etag_of};
 use serde_json::Value;
 
-use super::diff::apply::{self, MovedHunk};
-use super::diff::line_search::{ComparisonBudget, MAX_COMPARISONS};
-use super::diff::patch::FilePatch;
-use super::diff::unified;
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{DiffInReply, LinkHandling, NewState, Plan, Report, conflict, not_found, with_field};
 use super::{copy, move_path};
+use crate::diff::apply::{self, MovedHunk};
+use crate::diff::line_search::{ComparisonBudget, MAX_COMPARISONS};
+use crate::diff::patch::FilePatch;
+use crate::diff::unified;
+use crate::planning::{DiffInReply, LinkHandling, NewState, Plan, Report, conflict, not_found, with_field};
 
 /// Hunks may be offset, but never fuzzy: applying a patch to lines it was not written for corrupts files silently.
 pub(crate) struct Patch(pub(crate) FileTools);

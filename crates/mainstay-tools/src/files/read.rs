@@ -4,8 +4,8 @@ use mainstay_core::{CancellationToken, Context, Effect, Error, Kind, Reason, Res
 use mainstay_sandbox::{OpenFile, etag_of};
 
 use super::file_tools::{FileTools, spec};
-use super::text::encoding::{self, Encoding};
-use super::text::modified;
+use crate::text::encoding::{self, Encoding};
+use crate::text::modified;
 
 /// The etag is always that of the whole file, also if only a part is returned.
 pub(crate) struct Read(pub(crate) FileTools);

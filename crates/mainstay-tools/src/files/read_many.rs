@@ -4,7 +4,7 @@ use mainstay_core::{Context, Effect, Kind, Result, Spec, Tool};
 
 use super::file_tools::{FileTools, spec};
 use super::read;
-use super::text::encoding::Encoding;
+use crate::text::encoding::Encoding;
 
 /// The limit is for all files together, in the order in which they are given.
 pub(crate) struct ReadMany(pub(crate) FileTools);

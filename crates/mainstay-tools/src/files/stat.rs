@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::EntryKind;
 
 use super::file_tools::{FileTools, spec};
-use super::planning::not_found;
-use super::text::modified;
+use crate::planning::not_found;
+use crate::text::modified;
 
 /// Opens nothing unless an etag is wanted, so a pipe or a device cannot block it.
 pub(crate) struct Stat(pub(crate) FileTools);

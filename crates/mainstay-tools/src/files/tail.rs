@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool, WithText};
 use mainstay_sandbox::OpenFile;
 
 use super::file_tools::{FileTools, spec};
-use super::text::excerpt::Excerpt;
-use super::text::line::{MAX_LINE_BYTES, split_lines};
+use crate::text::excerpt::Excerpt;
+use crate::text::line::{MAX_LINE_BYTES, split_lines};
 
 /// How much is read at a time, from the end backwards.
 const BLOCK_BYTES: u64 = 64 * 1024;

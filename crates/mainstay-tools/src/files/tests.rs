@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 use super::change::Change;
 use super::patch::Patch;
-use super::planning::Report;
-use super::testing::calls::{TestRandom, snapshot};
+use super::testing::calls::snapshot;
 use super::testing::workspace::SampleWorkspace;
 use super::write::Write;
+use crate::planning::Report;
+use crate::testing::TestRandom;
 
 const ENDS: [&str; 3] = ["\n", "\r\n", "\n"];
 const WORDS: [&str; 8] = ["one", "two", "", "  three", "\tfour", "-- five", "+six", "@@ -1 +1 @@"];

@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Error, Reason, Result, Spec, Tool};
 use mainstay_sandbox::Content;
 
 use super::file_tools::{ChangeArgs, FileTools, spec};
-use super::planning::{ChangeKind, DiffInReply, FileReply, LinkHandling, NewState, Plan, already_exists, not_found};
-use super::text::encoding::{self, Encoding};
+use crate::planning::{ChangeKind, DiffInReply, FileReply, LinkHandling, NewState, Plan, already_exists, not_found};
+use crate::text::encoding::{self, Encoding};
 
 /// Refuses to overwrite by default, because a model that does not know the file exists should learn of it.
 pub(crate) struct Write(pub(crate) FileTools);

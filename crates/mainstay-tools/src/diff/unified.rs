@@ -2,9 +2,9 @@
 
 use mainstay_core::Result;
 
-use crate::files::diff::begin_patch;
-use crate::files::diff::patch::{FilePatch, Reader, parse_error};
-use crate::files::diff::quoted_path::{parse_git_paths, parse_path, strip_components};
+use crate::diff::begin_patch;
+use crate::diff::patch::{FilePatch, Reader, parse_error};
+use crate::diff::quoted_path::{parse_git_paths, parse_path, strip_components};
 
 /// Parses a patch. `strip` is how many leading components to remove from each path; `None` removes git's `a/` and `b/`.
 pub(crate) fn parse(patch: &str, strip: Option<usize>) -> Result<Vec<FilePatch>> {

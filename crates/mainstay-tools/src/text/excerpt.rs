@@ -2,7 +2,7 @@
 
 use mainstay_core::WithText;
 
-use crate::files::text::line;
+use crate::text::line;
 
 /// Lines of a file.
 #[derive(Debug, Default, serde::Serialize, schemars::JsonSchema)]

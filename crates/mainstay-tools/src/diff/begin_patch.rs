@@ -3,8 +3,8 @@
 
 use mainstay_core::Result;
 
-use crate::files::diff::hunk::LineCount;
-use crate::files::diff::patch::{FilePatch, Hunk, Line, Reader, Sign, parse_error};
+use crate::diff::hunk::LineCount;
+use crate::diff::patch::{FilePatch, Hunk, Line, Reader, Sign, parse_error};
 
 /// Parses what follows `*** Begin Patch`. A missing end is an error: the patch may have been truncated.
 pub(crate) fn parse(reader: &mut Reader<'_>) -> Result<Vec<FilePatch>> {

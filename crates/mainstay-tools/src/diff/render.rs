@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, DiffTag};
 
-use crate::files::diff::quoted_path::{quote_path, terminate_path};
-use crate::files::text::line::split_lines;
+use crate::diff::quoted_path::{quote_path, terminate_path};
+use crate::text::line::split_lines;
 
 /// Lines of context around a change.
 const CONTEXT_LINES: usize = 3;
@@ -253,7 +253,7 @@ fn span(start: usize, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::testing::calls::TestRandom;
+    use crate::testing::TestRandom;
 
     fn version<'a>(path: &'a str, content: &'a str) -> FileVersion<'a> {
         FileVersion { path, content: content.as_bytes(), executable: false }

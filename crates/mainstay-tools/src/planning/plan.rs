@@ -10,10 +10,10 @@ use mainstay_sandbox::{
     Content, Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of,
 };
 
-use crate::files::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
-use crate::files::planning::limits::{ChangeLimits, reserve_descriptors};
-use crate::files::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
-use crate::files::planning::subtree::TreeContents;
+use crate::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
+use crate::planning::limits::{ChangeLimits, reserve_descriptors};
+use crate::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
+use crate::planning::subtree::TreeContents;
 
 /// The most content one plan holds in memory.
 const MAX_HELD_BYTES: usize = 256 * 1024 * 1024;

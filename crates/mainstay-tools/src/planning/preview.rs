@@ -3,10 +3,10 @@
 use mainstay_core::{CancellationToken, Result};
 use mainstay_sandbox::{Content, Dir, EntryKind, OpenFile};
 
-use crate::files::diff::render::{Diff, FileVersion};
-use crate::files::planning::errors::MAX_WHOLE_FILE;
-use crate::files::planning::plan::{Item, NewState, Plan};
-use crate::files::planning::subtree::walk_tree;
+use crate::diff::render::{Diff, FileVersion};
+use crate::planning::errors::MAX_WHOLE_FILE;
+use crate::planning::plan::{Item, NewState, Plan};
+use crate::planning::subtree::walk_tree;
 
 impl Plan {
     /// What the plan changes in files. Of a diff longer than `max_bytes` only the beginning is kept.

@@ -3,9 +3,9 @@
 use mainstay_core::{Context, Error, Result};
 use mainstay_sandbox::{Content, EntryKind, StepResult, etag_of};
 
-use crate::files::planning::plan::{NewState, Plan};
-use crate::files::planning::subtree::{TreeContents, summarize};
-use crate::files::text::modified;
+use crate::planning::plan::{NewState, Plan};
+use crate::planning::subtree::{TreeContents, summarize};
+use crate::text::modified;
 
 /// What happens to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]

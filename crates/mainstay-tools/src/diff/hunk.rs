@@ -5,8 +5,8 @@
 
 use mainstay_core::{Error, Result};
 
-use crate::files::diff::patch::{Hunk, Line, Reader, Sign, parse_error};
-use crate::files::text::line::quote;
+use crate::diff::patch::{Hunk, Line, Reader, Sign, parse_error};
+use crate::text::line::quote;
 
 impl Reader<'_> {
     /// Parses a hunk from its `@@` line on.

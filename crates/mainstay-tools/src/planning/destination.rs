@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, EntryKind, Workspace};
 
-use crate::files::planning::errors::already_exists;
-use crate::files::planning::plan::Plan;
+use crate::planning::errors::already_exists;
+use crate::planning::plan::Plan;
 
 /// Fails unless something may be put at the item `at`. `from` is the path of the source, `to` the destination as the
 /// caller wrote it: with a slash at its end it means a directory, which the caller expects to be filled, not replaced.

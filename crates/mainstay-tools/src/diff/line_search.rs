@@ -101,7 +101,7 @@ impl LinePattern {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::testing::calls::TestRandom;
+    use crate::testing::TestRandom;
 
     fn budget() -> ComparisonBudget {
         ComparisonBudget::new(MAX_COMPARISONS, &CancellationToken::new())

@@ -6,12 +6,12 @@ use std::path::Path;
 use mainstay_core::Result;
 use mainstay_sandbox::{Content, Staging, Step, WriteTarget};
 
-use crate::files::diff::render::Diff;
-use crate::files::planning::destination::resolve_links;
-use crate::files::planning::errors::inside_changed_tree;
-use crate::files::planning::plan::{Item, NewState, Plan, is_within};
-use crate::files::planning::report::{ChangedEntry, Report};
-use crate::files::planning::subtree;
+use crate::diff::render::Diff;
+use crate::planning::destination::resolve_links;
+use crate::planning::errors::inside_changed_tree;
+use crate::planning::plan::{Item, NewState, Plan, is_within};
+use crate::planning::report::{ChangedEntry, Report};
+use crate::planning::subtree;
 
 /// The longest diff of a dry run, and the longest that is returned with a change that was made.
 const DRY_RUN_DIFF_BYTES: usize = 256 * 1024;

@@ -10,8 +10,8 @@ use mainstay_core::{Approval, Context, Effect, Error, PlannedChange, Reason, Res
 use mainstay_sandbox::{AutoRunPolicy, Content, Dir, EntryKind, Expect};
 use serde_json::{Value, json};
 
-use crate::files::planning::plan::{Item, NewState, Plan};
-use crate::files::planning::subtree::walk_tree;
+use crate::planning::plan::{Item, NewState, Plan};
+use crate::planning::subtree::walk_tree;
 
 /// How many paths a notice names.
 const MAX_NAMED_PATHS: usize = 5;

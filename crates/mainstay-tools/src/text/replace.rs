@@ -3,7 +3,7 @@
 use mainstay_core::{Error, Result};
 use memchr::memmem;
 
-use crate::files::text::line::{quote, split_lines};
+use crate::text::line::{quote, split_lines};
 
 /// How many lines an error message lists.
 const MAX_LISTED: usize = 20;

@@ -1,4 +1,4 @@
-//! What bounds a plan: shared memory, the number of paths, the bytes to copy, the wish of the caller; and what it may do
+//! What bounds the plan of a file tool: shared memory, the number of paths, the bytes to copy, the wish of the caller; and what it may do
 //! without an approval of its own.
 
 use std::time::Duration;
@@ -7,10 +7,6 @@ use mainstay_core::{Approval, Context, Effect, Error, Kind, PlannedChange, Reaso
 use mainstay_sandbox::{AutoRunPolicy, Content, FilesSettings};
 use serde_json::{Value, json};
 
-use super::commit::DiffInReply;
-use super::limits::ChangeLimits;
-use super::memory_budget::{MemoryBudget, MemoryReservation};
-use super::plan::{LinkHandling, NewState, Plan};
 use crate::files::change::Change;
 use crate::files::copy::Copy;
 use crate::files::delete::Delete;
@@ -21,6 +17,7 @@ use crate::files::patch::Patch;
 use crate::files::testing::calls::{call, call_as, snapshot};
 use crate::files::testing::workspace::SampleWorkspace;
 use crate::files::write::Write;
+use crate::planning::{ChangeLimits, DiffInReply, LinkHandling, MemoryBudget, MemoryReservation, NewState, Plan};
 
 static SMALL: MemoryBudget = MemoryBudget::new(1000, Duration::ZERO);
 

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 
 use mainstay_core::{Error, Result};
 
-use crate::files::diff::line_search::{ComparisonBudget, LinePattern};
-use crate::files::diff::patch::{Hunk, Sign};
-use crate::files::text::line::{quote, split_lines};
+use crate::diff::line_search::{ComparisonBudget, LinePattern};
+use crate::diff::patch::{Hunk, Sign};
+use crate::text::line::{quote, split_lines};
 
 /// How many places an error message lists.
 const MAX_LISTED: usize = 20;
@@ -294,7 +294,7 @@ mod tests {
     use mainstay_core::CancellationToken;
 
     use super::*;
-    use crate::files::diff::unified::parse;
+    use crate::diff::unified::parse;
 
     fn patched(content: &str, hunks: &str) -> Result<(String, Vec<MovedHunk>)> {
         patched_within(1_000_000, content, hunks)
