@@ -13,6 +13,7 @@ mod planning;
 mod progress;
 mod server;
 mod setup;
+pub mod templates;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -20,11 +21,11 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use setup::{AgentsSettings, ContextSettings, Setup};
+pub use setup::{AgentsSettings, ContextSettings, Setup, TemplatesSettings};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
-pub const FAMILIES: [&str; 5] = ["agents", "context", "exec", "files", "server"];
+pub const FAMILIES: [&str; 6] = ["agents", "context", "exec", "files", "server", "templates"];
 
 /// The wanted families; all of them if none is named. An unknown name is an error, because a typing mistake must not
 /// result in a server without tools.
@@ -41,6 +42,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),
+        templates::family(setup),
     ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())
 }

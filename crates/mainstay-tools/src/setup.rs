@@ -1,4 +1,4 @@
-//! What the tool families are built from, with the configuration sections of two of them. Those are here and not in the
+//! What the tool families are built from, with the configuration sections of three of them. Those are here and not in the
 //! families, because the program reads them before it builds any family.
 
 use std::path::PathBuf;
@@ -23,6 +23,7 @@ pub struct Setup {
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
     pub context: ContextSettings,
+    pub templates: TemplatesSettings,
     /// The directory of the context caches.
     pub caches: PathBuf,
     pub store: Store,
@@ -69,4 +70,12 @@ impl Default for ContextSettings {
     fn default() -> Self {
         Self { cache_root: None, tool_timeout_secs: 30, reply_bytes: 64 * 1024 * 1024, memory_bytes: 512 * 1024 * 1024 }
     }
+}
+
+/// Templates for new projects.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TemplatesSettings {
+    /// Directories with templates of your own, one subdirectory for each; docs/templates.md describes the format.
+    pub directories: Vec<PathBuf>,
 }

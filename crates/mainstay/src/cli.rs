@@ -85,6 +85,14 @@ pub(crate) enum Command {
     /// Build, query and check context caches: collections of documents that are packed into a budget of tokens
     #[command(subcommand, after_help = EXIT_CODES)]
     Context(Context),
+    /// Generate the files of a new project from templates: Makefile, README, .gitignore and your own
+    ///
+    /// Without --into the files are printed. With it they are written, all or none; a file that exists is not replaced
+    /// without --force.
+    #[command(
+        after_help = "Examples:\n  mainstay scaffold --list\n  mainstay scaffold rust --name demo -p description='A demo' --into .\n  mainstay scaffold deno makefile --name demo -p permissions=--allow-net,--allow-read"
+    )]
+    Scaffold(ScaffoldArgs),
     /// Check the setup of this machine, and say how to fix what does not work
     Doctor,
     /// Verify and print the audit log
@@ -141,6 +149,35 @@ pub(crate) struct CallArgs {
     /// Print the whole reply as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+// No doc comment: clap would show it in place of the command's description.
+#[derive(Debug, Args)]
+pub(crate) struct ScaffoldArgs {
+    /// rust, deno, python-uv, or a toolchain of your own templates
+    #[arg(required_unless_present = "list")]
+    pub(crate) toolchain: Option<String>,
+    /// Templates to generate: makefile, readme, gitignore, or your own [default: all of the toolchain]
+    #[arg(value_name = "TEMPLATE")]
+    pub(crate) templates: Vec<String>,
+    /// Name of the project and of its directory
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// Parameter of the templates; the words of a list are separated by commas
+    #[arg(short, long = "param", value_name = "KEY=VALUE")]
+    pub(crate) params: Vec<String>,
+    /// Existing directory that the project's directory is written into
+    #[arg(long, value_name = "DIR")]
+    pub(crate) into: Option<PathBuf>,
+    /// Write nothing; print what would be written as a diff
+    #[arg(long, requires = "into")]
+    pub(crate) dry_run: bool,
+    /// Replace files that exist
+    #[arg(long, requires = "into")]
+    pub(crate) force: bool,
+    /// List the templates with their parameters
+    #[arg(long, conflicts_with_all = ["name", "params", "into", "templates"])]
+    pub(crate) list: bool,
 }
 
 #[derive(Debug, Subcommand)]

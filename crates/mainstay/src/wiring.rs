@@ -30,7 +30,7 @@ pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
 }
 
 /// Creates a directory that only this user can read: the data directory contains the audit and signing keys.
-fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
+pub(crate) fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -72,6 +72,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         exec: config.exec.clone(),
         agents: config.agents.clone(),
         context: config.context.clone(),
+        templates: config.templates.clone(),
         caches: config.cache_root()?,
         store: store.clone(),
         openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION, config.server.auth.is_some()))),
@@ -79,6 +80,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         started: Instant::now(),
     };
     let mut families = mainstay_tools::families(&setup, &config.tools)?;
+    log_broken_templates(config);
     families.extend((more.families)(config));
     // A name that two families use is an error of the program, so its detail is printed instead of the public message.
     let mut registry = Registry::new(families)
@@ -89,6 +91,18 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
     let events = engine.events().clone();
     tokio::spawn(watcher.run(move |event| events.publish(event)));
     Ok(engine)
+}
+
+/// Says at start which templates of the operator do not load: clients see only that they are missing.
+fn log_broken_templates(config: &Config) {
+    let directories = &config.templates.directories;
+    if directories.is_empty() {
+        return;
+    }
+    match mainstay_tools::templates::list_templates(directories, None) {
+        Ok((_, broken)) => broken.iter().for_each(|broken| tracing::warn!("template left out: {broken}")),
+        Err(error) => tracing::warn!(detail = error.detail, "cannot read templates.directories: {error}"),
+    }
 }
 
 /// A misspelt name must not leave a dialect without the limit that was meant for it.

@@ -12,7 +12,7 @@ use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
-use mainstay_tools::{AgentsSettings, ContextSettings, ResourceWatcher, Setup};
+use mainstay_tools::{AgentsSettings, ContextSettings, ResourceWatcher, Setup, TemplatesSettings};
 use serde_json::Value;
 
 const SECRET: &str = "nobody may read this";
@@ -53,6 +53,7 @@ impl Fixture {
             exec: ExecSettings::default(),
             agents: AgentsSettings::default(),
             context: ContextSettings::default(),
+            templates: TemplatesSettings::default(),
             // Caches are opened in the workspace, so that the attacks reach them, too.
             caches: inside.clone(),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),

@@ -47,6 +47,26 @@ fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
         "exec_run" | "exec_start" => vec![json!({"command": "cat", "args": ["secret", "config"], "cwd": path})],
         "context_resolve" => vec![json!({"cache": path, "query": "", "budget": 1_000_000})],
         "context_inspect_cache" => vec![json!({"cache": path})],
+        "templates_scaffold" => {
+            let project = |name: &str| json!({"toolchain": "rust", "templates": ["makefile"], "parameters": {"project_name": name}, "overwrite": true});
+            let aimed = |name: &str, member: &str, value: Value| {
+                let mut args = project(name);
+                args[member] = value;
+                args
+            };
+            vec![
+                aimed("demo", "write_to", json!(path)),
+                aimed(path, "write_to", json!(".")),
+                aimed("demo", "templates", json!([path])),
+                aimed("demo", "toolchain", json!(path)),
+            ]
+        }
+        "templates_generate" => {
+            vec![json!({"resource_uri": path}), json!({"resource_uri": format!("template://makefile/{path}/cli")})]
+        }
+        "templates_validate" => vec![json!({"resource_uri": format!("template://{path}")})],
+        "templates_list" => vec![json!({"toolchain": path}), json!({"category": path})],
+        "templates_search" => vec![json!({"query": "makefile", "toolchain": path})],
         // These take no path.
         "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
         other if other.starts_with("server_") || other.starts_with("agents_") || other == "context_list_caches" => {

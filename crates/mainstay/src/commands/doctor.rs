@@ -8,6 +8,7 @@ use mainstay_auth::AuthSettings;
 use mainstay_core::CacheFailure;
 use mainstay_store::StoreSizes;
 use mainstay_tools::context::count_caches_at;
+use mainstay_tools::templates::{BrokenTemplate, list_templates};
 
 use super::audit::intact;
 use super::terminal::{exit_code, print_line};
@@ -37,6 +38,7 @@ pub(crate) async fn run(config: &Config, more: Extensions) -> anyhow::Result<Exi
         ("audit", audit),
         ("tools", tools(config, more).await),
         ("caches", caches(config)),
+        ("templates", templates(config)),
         ("listener", listener(config.server.listen, "--listen").await),
         ("authentication", authentication(config)),
     ];
@@ -180,6 +182,21 @@ fn caches(config: &Config) -> Finding {
             format_args!("{shown} cannot be read: {}", error.detail.as_deref().unwrap_or(&error.public)),
             "Give the user who runs mainstay read access, or set --cache-root to another directory.",
         ),
+    }
+}
+
+/// Whether every template of the operator loads.
+fn templates(config: &Config) -> Finding {
+    let directories = &config.templates.directories;
+    match list_templates(directories, None) {
+        Ok((lines, broken)) if broken.is_empty() => {
+            Good(format!("{} (templates.directories: {})", lines.len(), directories.len()))
+        }
+        Ok((_, broken)) => {
+            let lines: Vec<String> = broken.iter().map(BrokenTemplate::to_string).collect();
+            bad(lines.join("; "), "Repair or remove them, or change templates.directories.")
+        }
+        Err(error) => bad(error, "Check templates.directories."),
     }
 }
 

@@ -8,6 +8,7 @@ mod consent;
 pub(crate) mod context;
 mod doctor;
 mod remote;
+mod scaffold;
 mod serve;
 mod terminal;
 mod tools;
@@ -50,6 +51,7 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
                 Some(url) => remote::call(url, &request).await,
                 None => call::run(&config, more, request).await,
             },
+            Command::Scaffold(request) => scaffold::run(&config, request).await,
             Command::Doctor => doctor::run(&config, more).await,
             Command::Audit(command) => audit::run(&config, command).await,
             Command::Client(command) => client::run(&config, command).await,

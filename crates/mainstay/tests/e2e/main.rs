@@ -8,6 +8,7 @@ mod commands;
 mod context;
 mod files;
 mod own_files;
+mod templates;
 mod testing;
 mod untrusted_servers;
 
