@@ -60,6 +60,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("rmcp", &["mainstay-server", "mainstay-tools", "mainstay-upstream", "mainstay-conformance"]),
     ("landlock", &["mainstay-sandbox"]),
     ("seccompiler", &["mainstay-sandbox"]),
+    ("tree-sitter", &["mainstay-code"]),
 ];
 
 /// The benchmarks and this driver. They may depend on none of the product's crates: they start its binaries.

@@ -1,0 +1,31 @@
+//! Source code: its language, its functions and other definitions, what they measure, and where code is duplicated.
+//!
+//! Everything here works on names and bytes that are handed to it. It opens no files and starts no processes, and it reports
+//! what it cannot parse instead of giving it a figure.
+//!
+//! - [`Language`]: which language a file is in
+//! - [`analyze`]: the functions of a file with cyclomatic and cognitive complexity, lines, Halstead and maintainability
+//! - [`symbols`]: its definitions
+//! - [`MetricsCache`]: the figures of files that did not change
+//! - [`Duplicates`]: code that occurs more than once in many files
+//!
+//! Each language is a table of node kinds (`languages/`) over its tree-sitter grammar; there is one analyser for all.
+//! `docs/code-metrics.md` defines the figures.
+
+mod cache;
+mod definition;
+mod duplicates;
+mod languages;
+mod metrics;
+mod naming;
+mod parse;
+mod symbols;
+mod token_hash;
+
+pub use cache::{CacheKey, MetricsCache, Outcome};
+pub use definition::{FunctionKind, SymbolKind};
+pub use duplicates::{CloneGroup, Duplicates, DuplicatesOptions, Place};
+pub use languages::Language;
+pub use metrics::{ANALYZER_VERSION, FileMetrics, FunctionMetrics, Halstead, Lines, Span, analyze};
+pub use parse::{MAX_SOURCE_BYTES, NotMeasured};
+pub use symbols::{Symbol, symbols};
