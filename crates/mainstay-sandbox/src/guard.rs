@@ -71,6 +71,12 @@ impl Guard {
         Self { added: patterns.clone(), patterns }
     }
 
+    /// Whether no name at all is protected.
+    #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.patterns.is_empty() && self.added.is_empty()
+    }
+
     /// The names, and the patterns of names, that are protected.
     pub fn names(&self) -> Vec<String> {
         self.patterns.iter().map(|pattern| String::from_utf8_lossy(pattern).into_owned()).collect()

@@ -17,6 +17,7 @@ mod limits;
 #[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod linux;
 mod output_forwarder;
+mod own_program;
 mod private_dir;
 mod program;
 mod protections;

@@ -90,6 +90,13 @@ impl Workspace {
         Ok(self)
     }
 
+    /// The same roots for a program of the server's own choice: nothing in them can be changed, and no name is protected.
+    /// What callers see of it is only what the server passes on of that program's output.
+    pub(crate) fn for_own_program(&self) -> Result<Self> {
+        let views = self.roots.iter().map(|root| root.for_own_program().map(Arc::new));
+        Ok(Self { roots: views.collect::<Result<_>>()?, journal: None, closed: self.closed.clone() })
+    }
+
     /// A root that is somewhere inside a directory of `outer`. Looked for upwards from the roots, which are held open:
     /// that takes a few system calls, however large the directory is, and asks for no name that could be exchanged.
     pub(super) fn root_inside(&self, outer: &Root, directory: FileId) -> Option<&Root> {
@@ -175,6 +182,26 @@ impl Root {
             hard_links: HardLinks::Allow,
             inner: Vec::new(),
             etags: Arc::default(),
+        })
+    }
+
+    /// The same directory, read-only and without protected names. The server's own directories stay closed.
+    fn for_own_program(&self) -> Result<Self> {
+        let read_only = |(identity, rule): &(FileId, Rule)| match rule {
+            Rule::Closed => (*identity, Rule::Closed),
+            Rule::Writable | Rule::ReadOnly => (*identity, Rule::ReadOnly),
+        };
+        Ok(Self {
+            path: self.path.clone(),
+            given: self.given.clone(),
+            handle: self.handle.try_clone().map_err(Error::internal)?,
+            identity: self.identity,
+            read_only: true,
+            primary: self.primary,
+            guard: Guard::only(&[]),
+            hard_links: self.hard_links,
+            inner: self.inner.iter().map(read_only).collect(),
+            etags: self.etags.clone(),
         })
     }
 

@@ -35,11 +35,13 @@ const WALKS_BETWEEN_TRIES: usize = 100;
 /// Finds protected names again and again.
 pub(super) struct ProtectedScan {
     search: Arc<Search>,
+    /// Whether there are names to search for. A program of the server's own choice has none hidden from it.
+    searches: bool,
     tree: Option<WatchedTree>,
     walker: Walker,
     /// How many walks are left until watching is tried again.
     walks: usize,
-    /// The server's own directories among programs and toolchains, which are not searched; no command can move them.
+    /// The server's own directories in what is not searched, such as programs and toolchains; no command can move them.
     closed: Vec<Mask>,
     /// What was found the last time.
     found: Vec<Mask>,
@@ -50,7 +52,9 @@ pub(super) struct ProtectedScan {
 impl ProtectedScan {
     /// Prepares a scan of the roots and of what a setting adds.
     pub(super) fn new(workspace: &Workspace, visibility: &Visibility, settings: &ExecSettings) -> Result<Self> {
-        let among = |path: &Path| visibility.around(path).is_some_and(|grant| grant.origin == Origin::Machine);
+        let searches = !workspace.roots()[0].guard.is_empty();
+        let among =
+            |path: &Path| visibility.around(path).is_some_and(|grant| !searches || grant.origin == Origin::Machine);
         let closed = workspace.closed.iter().filter(|closed| among(&closed.path)).map(|closed| -> Result<Mask> {
             let path = CString::new(closed.path.as_os_str().as_bytes()).map_err(Error::internal)?;
             Ok(Mask { path, identity: closed.identity, directory: true })
@@ -60,6 +64,7 @@ impl ProtectedScan {
             tree: None,
             walker: Walker::new(search.clone()),
             search,
+            searches,
             walks: 0,
             closed: closed.collect::<Result<_>>()?,
             found: Vec::new(),
@@ -71,10 +76,12 @@ impl ProtectedScan {
     /// Every protected name in the roots and in the paths that a setting adds. Each is a mount, and a command with
     /// thousands of mounts takes long to start, so there is a limit.
     pub(super) fn masks(&mut self) -> Result<Vec<Mask>> {
-        self.found = match self.watched_masks() {
-            Some(masks) => masks,
-            None => self.walker.masks()?,
-        };
+        if self.searches {
+            self.found = match self.watched_masks() {
+                Some(masks) => masks,
+                None => self.walker.masks()?,
+            };
+        }
         let mut masks: Vec<Mask> = self.found.iter().chain(&self.closed).cloned().collect();
         if masks.len() > self.max_masks {
             return Err(Error::unavailable(format!(
