@@ -17,6 +17,7 @@ pub mod templates;
 #[cfg(test)]
 mod testing;
 mod text;
+mod walk;
 mod watch;
 
 use mainstay_core::{Error, Family, Result};

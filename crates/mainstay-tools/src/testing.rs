@@ -1,5 +1,6 @@
 //! What tests of several families are built from.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use mainstay_sandbox::{FilesSettings, Workspace};
@@ -53,5 +54,46 @@ impl TestRandom {
 
     pub(crate) fn pick(&mut self, from: &[&'static str]) -> &'static str {
         from[self.below(from.len())]
+    }
+}
+
+/// A temporary workspace with files.
+pub(crate) struct SampleWorkspace {
+    directory: tempfile::TempDir,
+    workspace: Workspace,
+}
+
+impl SampleWorkspace {
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), &FilesSettings::default()).unwrap();
+        let sample = Self { directory, workspace };
+        for (path, content) in files {
+            sample.write(path, content.as_bytes());
+        }
+        sample
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    pub(crate) fn write(&self, path: impl AsRef<Path>, content: &[u8]) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn link(&self, target: &str, path: &str) {
+        std::os::unix::fs::symlink(target, self.path().join(path)).unwrap();
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "nothing in the standard library makes a pipe with a name")]
+    pub(crate) fn pipe(&self, path: &str) {
+        assert!(std::process::Command::new("mkfifo").arg(self.path().join(path)).status().unwrap().success());
     }
 }

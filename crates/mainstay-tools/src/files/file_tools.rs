@@ -4,8 +4,8 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec};
 use mainstay_sandbox::{FilesSettings, Workspace, names_auto_run};
 use serde_json::Value;
 
-use crate::files::walk::page::PageLimits;
 use crate::planning::{ChangeLimits, DiffInReply, Plan, Planner, Report};
+use crate::walk::page::PageLimits;
 
 /// The workspace and the limits of this family's tools.
 #[derive(Debug, Clone)]

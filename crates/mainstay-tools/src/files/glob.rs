@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool};
 
 use super::file_tools::{FileTools, spec};
-use super::walk::page::{self, CursorKind};
-use super::walk::{
+use crate::progress::{Progress, run_with_progress};
+use crate::walk::page::{self, CursorKind};
+use crate::walk::{
     Collected, EntryFilter, Globs, PathCollector, ResumePoint, StopSignal, Unread, Visitor, Walk, WalkEntry,
 };
-use crate::progress::{Progress, run_with_progress};
 
 /// Names alone decide: no file is opened, and only `sort: mtime` looks at metadata.
 pub(crate) struct Glob(pub(crate) FileTools);
@@ -87,8 +87,16 @@ fn glob(tools: &FileTools, args: &Args, progress: Progress) -> Result<Output> {
     let globs = Some(Globs::new(&args.patterns, "patterns")?);
     let start = Arc::new(tools.workspace.find(&args.path)?.open_dir()?);
     let limits = tools.page_limits(args.limit);
-    let mut walk =
-        Walk { globs, kind: args.kind, resume: None, ignored: args.ignored, depth: usize::MAX, limits, progress };
+    let mut walk = Walk {
+        globs,
+        kind: args.kind,
+        resume: None,
+        ignored: args.ignored,
+        sources_only: false,
+        depth: usize::MAX,
+        limits,
+        progress,
+    };
     // Every path that is returned begins with that of the start.
     let above = start.display().len();
     let (found, next_cursor, unread) = match args.sort {

@@ -9,9 +9,9 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Tool, WithText};
 
 use super::file_tools::{FileTools, spec};
 use super::search::{FileMatches, FileSearcher, Show, truncate};
-use super::walk::page::{self, CursorKind};
-use super::walk::{Collected, EntryFilter, Globs, ResumePoint, StopSignal, Unread, Visitor as _, Walk};
 use crate::progress::{Progress, run_with_progress};
+use crate::walk::page::{self, CursorKind};
+use crate::walk::{Collected, EntryFilter, Globs, ResumePoint, StopSignal, Unread, Visitor as _, Walk};
 
 /// The most memory a compiled pattern may take, and its cache in each thread.
 const MAX_PATTERN_BYTES: usize = 16 * 1024 * 1024;
@@ -178,7 +178,7 @@ fn grep(tools: &FileTools, args: &Args, progress: &Progress) -> Result<Output> {
     } else {
         let resume = search.resume.as_ref().map(|(path, line)| ResumePoint::at(path, *line > 0));
         let (kind, depth, progress) = (EntryFilter::File, usize::MAX, progress.clone());
-        let walk = Walk { globs, kind, resume, ignored: args.ignored, depth, limits, progress };
+        let walk = Walk { globs, kind, resume, ignored: args.ignored, sources_only: false, depth, limits, progress };
         walk.run(&Arc::new(location.open_dir()?), &search)?
     };
     // The search of one file does not fail when it is stopped: its result would be incomplete.

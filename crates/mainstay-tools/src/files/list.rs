@@ -8,9 +8,9 @@ use mainstay_core::{Context, Effect, Result, Spec, Tool};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
 use super::file_tools::{FileTools, spec};
-use super::walk::page::{self, CursorKind, PageLimits};
-use super::walk::{IgnoreRules, PathBuffer};
 use crate::text::modified;
+use crate::walk::page::{self, CursorKind, PageLimits};
+use crate::walk::{IgnoreRules, PathBuffer};
 
 /// Reads the whole directory for every page: a directory handle cannot be kept between calls.
 pub(crate) struct List(pub(crate) FileTools);

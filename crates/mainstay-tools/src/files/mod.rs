@@ -30,7 +30,6 @@ mod search;
 mod testing;
 #[cfg(test)]
 mod tests;
-mod walk;
 
 use mainstay_core::Family;
 use mainstay_sandbox::{FilesSettings, Workspace};

@@ -8,9 +8,9 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkMatch};
 use mainstay_sandbox::OpenFile;
 
-use super::walk::page::PageLimits;
-use super::walk::{Collected, StopSignal, Visitor, WalkEntry};
 use crate::text::line;
+use crate::walk::page::PageLimits;
+use crate::walk::{Collected, StopSignal, Visitor, WalkEntry};
 
 /// A search that several threads run, each with a [`Worker`] of its own.
 pub(crate) struct FileSearcher {

@@ -6,9 +6,9 @@ use mainstay_core::{Context, Effect, Pace, Result, Spec, Tool, WithText};
 use mainstay_sandbox::EntryKind;
 
 use super::file_tools::{FileTools, spec};
-use super::walk::page::{self, CursorKind};
-use super::walk::{Collected, EntryFilter, PathCollector, ResumePoint, Unread, Walk};
 use crate::progress::{Progress, run_with_progress};
+use crate::walk::page::{self, CursorKind};
+use crate::walk::{Collected, EntryFilter, PathCollector, ResumePoint, Unread, Walk};
 
 /// The entries are collected as paths and drawn afterwards: a page may begin anywhere in the tree.
 pub(crate) struct Tree(pub(crate) FileTools);
@@ -83,7 +83,16 @@ fn tree(tools: &FileTools, args: &Args, progress: Progress) -> Result<Output> {
     let resume = last.as_ref().map(|[last]| ResumePoint::at(last, false));
     let limits = tools.page_limits(args.limit);
     let kind = EntryFilter::Any;
-    let walk = Walk { globs: None, kind, resume, ignored: args.ignored, depth: args.depth, limits, progress };
+    let walk = Walk {
+        globs: None,
+        kind,
+        resume,
+        ignored: args.ignored,
+        sources_only: false,
+        depth: args.depth,
+        limits,
+        progress,
+    };
     let Collected { list: mut entries, unread, .. } = walk.run(&start, &PathCollector)?;
     let end = limits.truncate(&mut entries, |(path, _)| path.len());
     let next_cursor = end.map(|(path, _)| page::encode(CursorKind::Tree, &[path]));

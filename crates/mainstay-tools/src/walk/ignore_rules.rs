@@ -98,10 +98,10 @@ fn parse_rules(directory: &Dir, name: &str) -> Option<Gitignore> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::testing::workspace::SampleWorkspace;
+    use crate::testing::SampleWorkspace;
 
     fn rules(sample: &SampleWorkspace, path: &str) -> Arc<IgnoreRules> {
-        let directory = sample.tools().workspace.find(path).unwrap().open_dir().unwrap();
+        let directory = sample.workspace().find(path).unwrap().open_dir().unwrap();
         IgnoreRules::of_ancestors(&directory).extended_by(&directory, &directory.entries().unwrap())
     }
 

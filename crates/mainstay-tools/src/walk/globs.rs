@@ -91,7 +91,10 @@ fn literal_prefixes(globs: &[String]) -> Vec<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::testing::workspace::field;
+
+    fn field_of(error: &Error) -> &str {
+        error.field_name().unwrap()
+    }
 
     fn globs(all: &[&str]) -> Globs {
         Globs::new(&all.iter().map(|glob| (*glob).to_owned()).collect::<Vec<_>>(), "glob").unwrap()
@@ -137,7 +140,7 @@ mod tests {
     fn an_invalid_glob_is_rejected_with_the_reason() {
         for glob in ["[a", "{a", ""] {
             let error = Globs::new(&[glob.to_owned()], "pattern").unwrap_err();
-            assert_eq!(field(&error), "pattern", "{glob}");
+            assert_eq!(field_of(&error), "pattern", "{glob}");
         }
     }
 }

@@ -7,6 +7,7 @@
 //! `ignore`'s parallel walker is not used: it opens paths, not handles, and returns entries in the order in which threads
 //! find them, so a page could only be cut after the whole tree was walked.
 
+mod build_output;
 mod globs;
 mod ignore_rules;
 mod ordered_queue;

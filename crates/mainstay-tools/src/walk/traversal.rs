@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, Entry, EntryKind};
 
+use super::build_output::BuildDirectory;
 use super::globs::{EntryFilter, Globs};
 use super::ignore_rules::IgnoreRules;
 use super::ordered_queue::{Key, OrderedQueue, Slot};
@@ -37,6 +38,8 @@ pub(crate) struct Walk {
     pub(crate) resume: Option<ResumePoint>,
     /// Whether to include what the project ignores.
     pub(crate) ignored: bool,
+    /// Whether to leave out what programs have made, such as `node_modules`, even if the project does not ignore it.
+    pub(crate) sources_only: bool,
     /// How many levels to walk; 1 is only the entries of the start.
     pub(crate) depth: usize,
     pub(crate) limits: PageLimits,
@@ -157,6 +160,10 @@ impl<V: Visitor> Traversal<'_, V> {
         let rules = if self.walk.ignored { rules.clone() } else { rules.extended_by(&directory, &entries) };
         // Whatever the rules say: the contents of `.git` are of no use to a search.
         entries.retain(|entry| !entry.protected && entry.name != ".git");
+        if self.walk.sources_only {
+            let build = BuildDirectory::of(&entries);
+            entries.retain(|entry| !build.has_made(entry));
+        }
         if !rules.is_empty() {
             let mut path = PathBuffer::new(&directory);
             entries.retain(|entry| !rules.ignore(path.join(&entry.name), entry.kind == EntryKind::Directory));

@@ -8,8 +8,8 @@ use mainstay_sandbox::Dir;
 use super::page::PageLimits;
 use super::traversal::MAX_DEPTH;
 use super::*;
-use crate::files::testing::workspace::SampleWorkspace;
 use crate::progress::Progress;
+use crate::testing::SampleWorkspace;
 
 /// Records every path it visits, and may cancel the walk at one of them.
 struct RecordingVisitor {
@@ -43,11 +43,11 @@ impl Visitor for RecordingVisitor {
 fn walk(items: usize) -> Walk {
     let limits = PageLimits { items, bytes: usize::MAX };
     let (kind, progress) = (EntryFilter::Any, Progress::default());
-    Walk { globs: None, kind, resume: None, ignored: false, depth: usize::MAX, limits, progress }
+    Walk { globs: None, kind, resume: None, ignored: false, sources_only: false, depth: usize::MAX, limits, progress }
 }
 
 fn start(sample: &SampleWorkspace, path: &str) -> Arc<Dir> {
-    Arc::new(sample.tools().workspace.find(path).unwrap().open_dir().unwrap())
+    Arc::new(sample.workspace().find(path).unwrap().open_dir().unwrap())
 }
 
 #[test]
