@@ -8,17 +8,21 @@
 //! - [`symbols`]: its definitions
 //! - [`MetricsCache`]: the figures of files that did not change
 //! - [`Duplicates`]: code that occurs more than once in many files
+//! - [`churn`]: how files have changed, from what git prints
+//! - [`report`]: reports on many files, and their formats
 //!
 //! Each language is a table of node kinds (`languages/`) over its tree-sitter grammar; there is one analyser for all.
 //! `docs/code-metrics.md` defines the figures.
 
 mod cache;
+pub mod churn;
 mod definition;
 mod duplicates;
 mod languages;
 mod metrics;
 mod naming;
 mod parse;
+pub mod report;
 mod symbols;
 mod token_hash;
 

@@ -1,0 +1,94 @@
+//! A complexity report as SARIF 2.1.0, the format in which code hosts and editors take findings.
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+
+use super::complexity::{ComplexityReport, Violation};
+use super::measurement::FailedFile;
+use super::thresholds::{Rule, Severity};
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// What need not be escaped in the path of a URI; slashes stay between names.
+const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The report as one run of a tool of this version. Files that could not be measured are notifications of the run; a run
+/// that has measured nothing is not a successful one.
+pub fn to_sarif(report: &ComplexityReport, version: &str) -> Value {
+    let mut notifications: Vec<Value> = report.summary.files_failed.iter().map(notification).collect();
+    if let Some(reason) = &report.reason {
+        notifications.push(json!({ "level": "error", "message": { "text": reason } }));
+    }
+    json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "mainstay",
+                "version": version,
+                "rules": Rule::ALL.map(rule),
+            }},
+            "invocations": [{
+                "executionSuccessful": report.measured,
+                "toolExecutionNotifications": notifications,
+            }],
+            "results": report.violations.iter().map(result).collect::<Vec<_>>(),
+        }],
+    })
+}
+
+fn rule(rule: Rule) -> Value {
+    let description = match rule {
+        Rule::Cyclomatic => "The number of independent paths through a function.",
+        Rule::Cognitive => "How hard the control flow of a function is to follow.",
+    };
+    json!({
+        "id": rule.id(),
+        "shortDescription": { "text": description },
+        "help": { "text": "Split the function, or return early instead of nesting." },
+        "defaultConfiguration": { "level": Severity::Warning.name() },
+    })
+}
+
+fn result(violation: &Violation) -> Value {
+    let index = Rule::ALL.iter().position(|rule| *rule == violation.rule);
+    json!({
+        "ruleId": violation.rule.id(),
+        "ruleIndex": index,
+        "level": violation.severity.name(),
+        "message": { "text": violation.message },
+        "locations": [{
+            "physicalLocation": {
+                "artifactLocation": { "uri": uri(&violation.file) },
+                "region": { "startLine": violation.line, "endLine": violation.end_line.max(violation.line) },
+            },
+            "logicalLocations": [{ "fullyQualifiedName": violation.function, "kind": "function" }],
+        }],
+        "properties": { "value": violation.value, "threshold": violation.threshold },
+    })
+}
+
+fn notification(failed: &FailedFile) -> Value {
+    json!({
+        "level": "warning",
+        "message": { "text": format!("Not measured: {}", failed.reason) },
+        "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&failed.file) } } }],
+    })
+}
+
+/// A path as a relative reference. Without a scheme in front, a first name with a colon would be taken for one; it is
+/// escaped as every other character that is not plainly part of a name.
+fn uri(path: &str) -> String {
+    utf8_percent_encode(path, PATH).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_path_is_a_valid_reference() {
+        assert_eq!(uri("src/a b:c%20#?.rs"), "src/a%20b%3Ac%2520%23%3F.rs");
+        assert_eq!(uri("\u{fc}\n"), "%C3%BC%0A");
+    }
+}
