@@ -3,6 +3,7 @@
 //! Families do not use each other: what they share is in the modules beside them.
 
 mod agents;
+pub mod code;
 pub mod context;
 mod defaults;
 mod diff;
@@ -22,11 +23,11 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use setup::{AgentsSettings, ContextSettings, Setup, TemplatesSettings};
+pub use setup::{AgentsSettings, CodeSettings, ContextSettings, Setup, TemplatesSettings};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
-pub const FAMILIES: [&str; 6] = ["agents", "context", "exec", "files", "server", "templates"];
+pub const FAMILIES: [&str; 7] = ["agents", "code", "context", "exec", "files", "server", "templates"];
 
 /// The wanted families; all of them if none is named. An unknown name is an error, because a typing mistake must not
 /// result in a server without tools.
@@ -39,6 +40,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
     }
     let all = vec![
         agents::family(setup),
+        code::family(setup),
         context::family(setup),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),

@@ -31,6 +31,11 @@ impl Progress {
         self.cancel.is_cancelled()
     }
 
+    /// Resolves once the work is cancelled.
+    pub(crate) async fn cancelled(&self) {
+        self.cancel.cancelled().await;
+    }
+
     /// Fails with [`Kind::Cancelled`] once the work is cancelled: for the `?` in a long loop.
     pub(crate) fn check(&self) -> Result<()> {
         check_cancelled(&self.cancel)
@@ -73,6 +78,15 @@ pub(crate) async fn run_with_progress<T: Send + 'static>(
     unit: &str,
     work: impl FnOnce(Progress) -> Result<T> + Send + 'static,
 ) -> Result<T> {
+    run_reporting(context, unit, |progress| blocking(move || work(progress))).await
+}
+
+/// The same for work that waits for something else than the disk, such as a program's output.
+pub(crate) async fn run_reporting<T, W: Future<Output = Result<T>>>(
+    context: &Context,
+    unit: &str,
+    work: impl FnOnce(Progress) -> W,
+) -> Result<T> {
     let progress = Progress { cancel: context.cancel.child_token(), ..Progress::default() };
     let _cancel_on_drop = progress.cancel.clone().drop_guard();
     let inner = progress.clone();
@@ -80,7 +94,7 @@ pub(crate) async fn run_with_progress<T: Send + 'static>(
         let (done, total) = progress.so_far();
         context.progress(number(done), total.map(number), format!("{done} {unit}"))
     };
-    report_while(blocking(move || work(inner)), REPORT_INTERVAL, report).await
+    report_while(work(inner), REPORT_INTERVAL, report).await
 }
 
 /// Calls `report` regularly until the work is done. The work goes on while a report waits for a slow client.

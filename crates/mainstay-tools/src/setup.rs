@@ -23,6 +23,9 @@ pub struct Setup {
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
     pub context: ContextSettings,
+    pub code: CodeSettings,
+    /// The directory in which metrics of source files are kept from one start to the next.
+    pub code_cache: PathBuf,
     pub templates: TemplatesSettings,
     /// The directory of the context caches.
     pub caches: PathBuf,
@@ -69,6 +72,26 @@ pub struct ContextSettings {
 impl Default for ContextSettings {
     fn default() -> Self {
         Self { cache_root: None, tool_timeout_secs: 30, reply_bytes: 64 * 1024 * 1024, memory_bytes: 512 * 1024 * 1024 }
+    }
+}
+
+/// Analysis of source code and of its history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CodeSettings {
+    /// Maximum size of a source file that is analysed, in bytes. A larger one is reported as not measured.
+    pub file_bytes: u64,
+    /// Maximum number of source files that one call analyses.
+    #[schemars(range(min = 1))]
+    pub files: usize,
+    /// Maximum duration of one run of git, in seconds.
+    #[schemars(range(min = 1))]
+    pub git_seconds: u64,
+}
+
+impl Default for CodeSettings {
+    fn default() -> Self {
+        Self { file_bytes: 4 * 1024 * 1024, files: 200_000, git_seconds: 300 }
     }
 }
 

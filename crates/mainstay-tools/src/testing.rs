@@ -7,7 +7,7 @@ use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
 
 use crate::watch::ResourceWatcher;
-use crate::{AgentsSettings, ContextSettings, Setup, TemplatesSettings};
+use crate::{AgentsSettings, CodeSettings, ContextSettings, Setup, TemplatesSettings};
 
 /// A setup whose workspace, caches and store lie in this directory.
 pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
@@ -24,6 +24,8 @@ pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
         exec: mainstay_sandbox::exec::ExecSettings::default(),
         agents: AgentsSettings::default(),
         context: ContextSettings::default(),
+        code: CodeSettings::default(),
+        code_cache: directory.path().join("code"),
         templates: TemplatesSettings::default(),
         caches: directory.path().join("caches"),
         store: Store::open(&url, StoreOptions::default()).await.unwrap(),

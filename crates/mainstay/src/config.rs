@@ -8,7 +8,7 @@ use mainstay_engine::EngineSettings;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
-use mainstay_tools::{AgentsSettings, ContextSettings, TemplatesSettings};
+use mainstay_tools::{AgentsSettings, CodeSettings, ContextSettings, TemplatesSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -37,6 +37,7 @@ pub struct Config {
     pub exec: ExecSettings,
     pub agents: AgentsSettings,
     pub context: ContextSettings,
+    pub code: CodeSettings,
     pub templates: TemplatesSettings,
     /// The file it was read from, if there was one.
     #[serde(skip)]

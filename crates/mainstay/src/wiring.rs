@@ -72,6 +72,8 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         exec: config.exec.clone(),
         agents: config.agents.clone(),
         context: config.context.clone(),
+        code: config.code.clone(),
+        code_cache: config.data_dir()?.join("code"),
         templates: config.templates.clone(),
         caches: config.cache_root()?,
         store: store.clone(),

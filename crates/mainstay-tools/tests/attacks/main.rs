@@ -52,6 +52,8 @@ impl Fixture {
             files,
             exec: ExecSettings::default(),
             agents: AgentsSettings::default(),
+            code: mainstay_tools::CodeSettings::default(),
+            code_cache: base.join("code"),
             context: ContextSettings::default(),
             templates: TemplatesSettings::default(),
             // Caches are opened in the workspace, so that the attacks reach them, too.

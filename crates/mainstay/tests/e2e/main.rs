@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test a surprise is a failure")]
 
 mod agents;
+mod code;
 mod command_line;
 mod commands;
 mod context;

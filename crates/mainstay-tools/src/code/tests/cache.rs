@@ -1,0 +1,95 @@
+//! What is measured again, and what is known.
+
+use mainstay_sandbox::exec::ExecSettings;
+use serde_json::json;
+
+use super::repository::{call, text};
+use crate::code::analysis::{CodeAnalysis, SourceOptions};
+use crate::code::complexity::Complexity;
+use crate::progress::Progress;
+use crate::setup::CodeSettings;
+use crate::testing::SampleWorkspace;
+
+fn analysis(sample: &SampleWorkspace, cache: &std::path::Path) -> CodeAnalysis {
+    CodeAnalysis::new(sample.workspace(), &ExecSettings::default(), &CodeSettings::default(), Some(cache))
+}
+
+/// The number of files that one more analysis parses, and the names of all functions.
+fn measure(analysis: &CodeAnalysis) -> (u64, Vec<String>) {
+    let before = analysis.files_read_and_parsed().1;
+    let options = SourceOptions { path: ".".into(), toolchain: "all".into() };
+    let measurement = analysis.measure(&options, &Progress::default()).unwrap();
+    let names = measurement.functions().map(|(_, function)| function.name.clone()).collect();
+    (analysis.files_read_and_parsed().1 - before, names)
+}
+
+fn sample() -> SampleWorkspace {
+    let sample = SampleWorkspace::with(&[("broken.py", "def (:\n")]);
+    for number in 0..100 {
+        sample.write(format!("src/f{number:03}.rs"), format!("fn f{number}() {{}}\n").as_bytes());
+    }
+    sample
+}
+
+#[test]
+fn a_second_run_parses_only_what_has_changed() {
+    let (sample, data) = (sample(), tempfile::tempdir().unwrap());
+    let analysis = analysis(&sample, data.path());
+    assert_eq!(measure(&analysis).0, 101);
+    assert_eq!(measure(&analysis).0, 0);
+    sample.write("src/f007.rs", b"fn changed() {}\n");
+    let (parsed, names) = measure(&analysis);
+    assert_eq!((parsed, &names[7]), (1, &"changed".to_owned()));
+    // Known content under another name is not parsed again.
+    std::fs::rename(sample.path().join("src/f008.rs"), sample.path().join("src/z.rs")).unwrap();
+    assert_eq!(measure(&analysis).0, 0);
+}
+
+#[test]
+fn another_process_starts_with_what_is_known() {
+    let (sample, data) = (sample(), tempfile::tempdir().unwrap());
+    let expected = measure(&analysis(&sample, data.path())).1;
+    assert_eq!(measure(&analysis(&sample, data.path())), (0, expected));
+}
+
+#[test]
+fn an_old_file_is_not_even_read() {
+    let (sample, data) = (SampleWorkspace::with(&[("a.rs", "fn a() {}\n")]), tempfile::tempdir().unwrap());
+    // Until then a change might not show in the metadata.
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+    let analysis = analysis(&sample, data.path());
+    assert_eq!(measure(&analysis), (1, vec!["a".to_owned()]));
+    assert_eq!(analysis.files_read_and_parsed(), (1, 1));
+    assert_eq!(measure(&analysis), (0, vec!["a".to_owned()]));
+    assert_eq!(analysis.files_read_and_parsed(), (1, 1));
+    // A change of anything the system keeps about the file is a reason to read it again.
+    let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(sample.path().join("a.rs"), permissions).unwrap();
+    assert_eq!(measure(&analysis), (0, vec!["a".to_owned()]));
+    assert_eq!(analysis.files_read_and_parsed(), (2, 1));
+}
+
+#[test]
+fn a_damaged_cache_is_an_empty_one() {
+    let (sample, data) = (sample(), tempfile::tempdir().unwrap());
+    measure(&analysis(&sample, data.path()));
+    let mut stored = 0;
+    for entry in std::fs::read_dir(data.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+        stored += 1;
+    }
+    assert!(stored > 0);
+    assert_eq!(measure(&analysis(&sample, data.path())).0, 101);
+}
+
+#[tokio::test]
+async fn a_failed_file_is_told_from_the_cache_too() {
+    let (sample, data) = (sample(), tempfile::tempdir().unwrap());
+    let tool = Complexity { analysis: analysis(&sample, data.path()), version: "0" };
+    for _ in 0..2 {
+        let reply = call(&tool, json!({})).await.unwrap();
+        assert!(text(&reply).contains("not measured: broken.py: The file has a syntax error in line 1."), "{reply:?}");
+    }
+}

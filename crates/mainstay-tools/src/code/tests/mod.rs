@@ -1,0 +1,6 @@
+//! The family on real directories and repositories.
+
+mod cache;
+mod churn;
+mod repository;
+mod sources;
