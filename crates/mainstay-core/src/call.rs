@@ -81,15 +81,28 @@ fn minute() -> u32 {
     60
 }
 
+/// How the quota of a dialect is counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum QuotaKind {
+    /// Never more calls than the quota in any window of its length. A token bucket of the same quota would admit nearly
+    /// twice as many in the first window.
+    #[default]
+    Window,
+    /// A token bucket: it holds as many calls as the quota and refills evenly, a whole quota in the quota's time. Each
+    /// session has its own, in the process that has its connection.
+    Bucket,
+}
+
 /// The policies in which dialects differ. The engine never knows which dialect it serves: they come as data, with each
 /// call. The default is that of the standard protocol: none of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DialectPolicy {
     /// Key of the dialect's own quota, in the configuration and in the counters.
     pub name: &'static str,
-    /// Requests of one session in any window of this length, or of one client where there is no session, unless the configuration has another quota for the dialect.
-    /// A sliding window: a token bucket would admit nearly twice as many in the first window.
+    /// Requests of one session, or of one client where there is no session, unless the configuration has another quota
+    /// for the dialect.
     pub quota: Option<Quota>,
+    pub quota_kind: QuotaKind,
     /// An idempotency key that was used before answers with its first result, whatever the call is now. Otherwise a
     /// different call under the same key is a conflict.
     pub first_result_wins: bool,

@@ -44,7 +44,7 @@ pub mod schema;
 mod sink;
 mod tool;
 
-pub use call::{Answers, Call, Context, DialectPolicy, Hold, Quota};
+pub use call::{Answers, Call, Context, DialectPolicy, Hold, Quota, QuotaKind};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
 pub use content::{

@@ -35,7 +35,10 @@ impl Engine {
     ) -> Result<()> {
         match &self.0.shared_limits {
             None => self.0.rate.admit(caller, session, target, policy),
-            Some(shared) => shared.admit(self.0.rate.counters(caller, session, target, policy)).await,
+            Some(shared) => {
+                self.0.rate.admit_to_bucket(caller, session, policy)?;
+                shared.admit(self.0.rate.counters(caller, session, target, policy)).await
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Rate limits: how often a client may call.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota as Bucket, RateLimiter};
 use mainstay_auth::ip_prefix;
-use mainstay_core::{Caller, DialectPolicy, Error, Kind, Principal, Quota, Reason, Result};
+use mainstay_core::{Caller, DialectPolicy, Error, Kind, Principal, Quota, QuotaKind, Reason, Result};
 use parking_lot::RwLock;
 
 use super::window::Window;
@@ -41,24 +42,25 @@ impl QuotaKey {
     }
 }
 
-/// A configured limit: a token bucket, which admits a burst and then refills evenly.
-struct Limit {
+/// A token bucket for each key, which admits a burst and then refills evenly: a configured limit, or that of a dialect
+/// that counts so.
+struct Limit<K: Clone + Hash + Eq> {
     quota: Quota,
-    buckets: DefaultKeyedRateLimiter<Client>,
+    buckets: DefaultKeyedRateLimiter<K>,
 }
 
-/// A dialect's limit: never more calls than the quota in any window of its length.
-struct DialectLimit {
-    quota: Quota,
-    calls: Window<QuotaKey>,
+/// A dialect's limit, counted in the way its contract says.
+enum DialectLimit {
+    Window { quota: Quota, calls: Window<QuotaKey> },
+    Bucket(Limit<QuotaKey>),
 }
 
 /// All limits of the server, with counters in memory, for a server that is alone on its store. Replicas use the limits of
 /// this and the counters of `shared_limits.rs`.
 pub(crate) struct RateLimits {
-    per_client: Option<Limit>,
+    per_client: Option<Limit<Client>>,
     /// By the listed name of the tool.
-    per_tool: HashMap<String, Limit>,
+    per_tool: HashMap<String, Limit<Client>>,
     /// The quotas set in the configuration, by dialect.
     configured: BTreeMap<String, Quota>,
     /// Created when a dialect with a quota is first used.
@@ -96,9 +98,7 @@ impl RateLimits {
         tool: &str,
         policy: DialectPolicy,
     ) -> Result<()> {
-        if let Some(quota) = self.quota(policy) {
-            self.dialect_limit(policy.name, quota).admit(&QuotaKey::of(caller, session))?;
-        }
+        self.admit_to_dialect(caller, session, policy)?;
         if policy.counts_apart {
             return Ok(());
         }
@@ -106,7 +106,27 @@ impl RateLimits {
         limits.into_iter().try_for_each(|limit| limit.admit(&caller.principal, &self.clock))
     }
 
-    /// What a request is counted under, for replicas that count together: each client of each limit has a name.
+    /// The part of [`Self::admit`] that replicas do not count together: the bucket of a session belongs to a connection,
+    /// and that to one process.
+    pub(crate) fn admit_to_bucket(
+        &self,
+        caller: &Caller,
+        session: Option<&Arc<str>>,
+        policy: DialectPolicy,
+    ) -> Result<()> {
+        match policy.quota_kind {
+            QuotaKind::Window => Ok(()),
+            QuotaKind::Bucket => self.admit_to_dialect(caller, session, policy),
+        }
+    }
+
+    fn admit_to_dialect(&self, caller: &Caller, session: Option<&Arc<str>>, policy: DialectPolicy) -> Result<()> {
+        let Some(quota) = self.quota(policy) else { return Ok(()) };
+        self.dialect_limit(policy, quota).admit(&QuotaKey::of(caller, session), &self.clock)
+    }
+
+    /// What a request is counted under, for replicas that count together: each client of each limit has a name. Without
+    /// what [`Self::admit_to_bucket`] counts.
     pub(crate) fn counters(
         &self,
         caller: &Caller,
@@ -116,7 +136,8 @@ impl RateLimits {
     ) -> Vec<(String, Quota)> {
         let client = &caller.principal;
         let of_dialect = |quota| (format!("dialect {} {:?}", policy.name, QuotaKey::of(caller, session)), quota);
-        let dialect = self.quota(policy).map(of_dialect);
+        let shared = self.quota(policy).filter(|_| policy.quota_kind == QuotaKind::Window);
+        let dialect = shared.map(of_dialect);
         if policy.counts_apart {
             return dialect.into_iter().collect();
         }
@@ -125,12 +146,13 @@ impl RateLimits {
         [dialect, per_client, per_tool].into_iter().flatten().collect()
     }
 
-    fn dialect_limit(&self, name: &'static str, quota: Quota) -> Arc<DialectLimit> {
+    fn dialect_limit(&self, policy: DialectPolicy, quota: Quota) -> Arc<DialectLimit> {
         // The common case takes no write lock.
-        if let Some(limit) = self.per_dialect.read().get(name) {
+        if let Some(limit) = self.per_dialect.read().get(policy.name) {
             return limit.clone();
         }
-        self.per_dialect.write().entry(name).or_insert_with(|| Arc::new(DialectLimit::new(quota))).clone()
+        let limit = || Arc::new(DialectLimit::new(policy.quota_kind, quota));
+        self.per_dialect.write().entry(policy.name).or_insert_with(limit).clone()
     }
 
     /// Forgets clients whose buckets are full again, so that memory is used only for active clients.
@@ -138,21 +160,33 @@ impl RateLimits {
         for limit in self.per_client.iter().chain(self.per_tool.values()) {
             limit.buckets.retain_recent();
         }
-        self.per_dialect.read().values().for_each(|limit| limit.calls.sweep(Instant::now()));
+        for limit in self.per_dialect.read().values() {
+            match limit.as_ref() {
+                DialectLimit::Window { calls, .. } => calls.sweep(Instant::now()),
+                DialectLimit::Bucket(limit) => limit.buckets.retain_recent(),
+            }
+        }
     }
 }
 
 impl DialectLimit {
-    fn new(quota: Quota) -> Self {
-        Self { quota, calls: Window::new(quota.calls, Duration::from_secs(u64::from(quota.seconds.max(1)))) }
+    fn new(kind: QuotaKind, quota: Quota) -> Self {
+        let span = Duration::from_secs(u64::from(quota.seconds.max(1)));
+        match kind {
+            QuotaKind::Window => Self::Window { quota, calls: Window::new(quota.calls, span) },
+            QuotaKind::Bucket => Self::Bucket(Limit::new(quota)),
+        }
     }
 
-    fn admit(&self, key: &QuotaKey) -> Result<()> {
-        self.calls.admit(key, Instant::now()).map_err(|wait| refusal(self.quota, wait))
+    fn admit(&self, key: &QuotaKey, clock: &DefaultClock) -> Result<()> {
+        match self {
+            Self::Window { quota, calls } => calls.admit(key, Instant::now()).map_err(|wait| refusal(*quota, wait)),
+            Self::Bucket(limit) => limit.admit(key, clock),
+        }
     }
 }
 
-impl Limit {
+impl<K: Clone + Hash + Eq> Limit<K> {
     fn new(quota: Quota) -> Self {
         let calls = NonZeroU32::new(quota.calls).unwrap_or(NonZeroU32::MIN);
         let each = Duration::from_secs(u64::from(quota.seconds.max(1))) / calls.get();
@@ -160,8 +194,8 @@ impl Limit {
         Self { quota, buckets: RateLimiter::keyed(bucket) }
     }
 
-    fn admit(&self, client: &Client, clock: &DefaultClock) -> Result<()> {
-        self.buckets.check_key(client).map_err(|wait| refusal(self.quota, wait.wait_time_from(clock.now())))
+    fn admit(&self, key: &K, clock: &DefaultClock) -> Result<()> {
+        self.buckets.check_key(key).map_err(|wait| refusal(self.quota, wait.wait_time_from(clock.now())))
     }
 }
 
@@ -262,6 +296,41 @@ mod tests {
         for session in [Some("a"), Some("b"), None] {
             assert_eq!([admit(session), admit(session), admit(session)], [true, true, false], "{session:?}");
         }
+    }
+
+    #[test]
+    fn a_bucket_admits_its_capacity_at_once_and_then_as_it_refills() {
+        let quota = Some(Quota { calls: 100, seconds: 2 });
+        let bucket = DialectPolicy { name: "bucket", quota, quota_kind: QuotaKind::Bucket, ..limitless() };
+        let limits = RateLimits::new(&RateSettings::default(), std::iter::empty());
+        let (caller, sessions) = (Caller::local(None), ["a", "b"].map(Arc::<str>::from));
+        let admitted = |session: &Arc<str>| {
+            let calls = (0..1000).filter(|_| limits.admit(&caller, Some(session), "any", bucket).is_ok());
+            calls.count()
+        };
+        // It refills while it is used, so a slow machine gets a few more.
+        for session in &sessions {
+            let count = admitted(session);
+            assert!((100..500).contains(&count), "{count}");
+        }
+        let refused = limits.admit(&caller, Some(&sessions[0]), "any", bucket).unwrap_err();
+        assert_eq!(*refused.reason.unwrap(), Reason::RateLimited { limit: 100, retry_after: 1 });
+        std::thread::sleep(Duration::from_millis(200));
+        let count = admitted(&sessions[0]);
+        assert!((10..500).contains(&count), "{count}");
+    }
+
+    #[test]
+    fn replicas_count_windows_together_and_buckets_alone() {
+        let quota = Some(Quota { calls: 1, seconds: 60 });
+        let window = DialectPolicy { name: "window", quota, ..limitless() };
+        let bucket = DialectPolicy { name: "bucket", quota_kind: QuotaKind::Bucket, ..window };
+        let settings = RateSettings { per_client: None, ..RateSettings::default() };
+        let (limits, caller) = (RateLimits::new(&settings, std::iter::empty()), Caller::local(None));
+        assert_eq!(limits.counters(&caller, None, "any", window).len(), 1);
+        assert_eq!(limits.counters(&caller, None, "any", bucket).len(), 0);
+        let admit = |policy| [(); 2].map(|()| limits.admit_to_bucket(&caller, None, policy).is_ok());
+        assert_eq!((admit(window), admit(bucket)), ([true, true], [true, false]));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use mainstay_core::{
-    Body, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, Result, ToolInfo,
-    iso8601,
+    Body, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, QuotaKind, Reply, ResourceInfo, Result,
+    ToolInfo, iso8601,
 };
 use serde_json::{Map, Value, json};
 
@@ -62,6 +62,7 @@ pub const ENTRY: DialectEntry = DialectEntry {
 pub const POLICY: DialectPolicy = DialectPolicy {
     name: NAME,
     quota: Some(Quota { calls: 100, seconds: 60 }),
+    quota_kind: QuotaKind::Window,
     first_result_wins: true,
     counts_apart: false,
     deadline: None,

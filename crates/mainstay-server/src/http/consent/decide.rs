@@ -7,7 +7,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use mainstay_auth::consent::ConsentView;
-use mainstay_core::{Call, DialectPolicy, Error, Kind, Quota, Reason, Result};
+use mainstay_core::{Call, DialectPolicy, Error, Kind, Quota, QuotaKind, Reason, Result};
 use mainstay_wire::agents;
 use serde::Deserialize;
 use serde_json::json;
@@ -28,6 +28,7 @@ const RECORDED_ID_CHARS: usize = 64;
 const PERSON: DialectPolicy = DialectPolicy {
     name: "consent",
     quota: Some(Quota { calls: 100, seconds: 60 }),
+    quota_kind: QuotaKind::Window,
     counts_apart: true,
     first_result_wins: false,
     deadline: None,
