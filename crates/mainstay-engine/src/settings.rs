@@ -92,7 +92,8 @@ pub struct RateSettings {
     /// All requests of one session in a dialect, by the dialect's name, instead of the quota it declares. Requests
     /// without a session, and those that open one, count for their principal, or for their address without
     /// authentication. `agents` declares 100 requests a minute; so do `consent`, for consent pages and decisions, and
-    /// `consent_status`, for programs that ask what was decided.
+    /// `consent_status`, for programs that ask what was decided. `toolkit` declares 1000 in 10 seconds, as a token
+    /// bucket: 1000 at once, and 100 a second from then on.
     pub per_dialect: BTreeMap<String, Quota>,
 }
 

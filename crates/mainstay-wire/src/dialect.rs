@@ -15,9 +15,10 @@ use mainstay_core::{
 };
 use serde_json::{Value, json};
 
+use crate::connection_state::ConnectionState;
 use crate::error::ErrorResponse;
 use crate::jsonrpc::{self, METHOD_NOT_FOUND, Message, Refusal};
-use crate::request::Request;
+use crate::request::{Operation, Request};
 
 /// The JSON text of a response's `result` member, or the error in its place.
 pub type Encoded = std::result::Result<Vec<u8>, ErrorResponse>;
@@ -61,6 +62,18 @@ impl ToolQuery {
     }
 }
 
+/// What a contract demands of the connection that its messages arrive on. `None` where it says nothing: then the
+/// configured limit applies, or the one that is usual.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest message in bytes, without the newline that ends it.
+    pub message_bytes: Option<usize>,
+    /// The requests of one connection that run at once; the next one is not read before one of them is answered.
+    pub in_flight: Option<usize>,
+    /// The bytes written at once; a longer response is written in parts of this length.
+    pub write_bytes: Option<usize>,
+}
+
 /// What an entry of a tool list may say besides the tool's declaration.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolState<'a> {
@@ -96,6 +109,11 @@ pub trait Dialect: Send + Sync + 'static {
 
     /// The result of a tool.
     fn reply(&self, tool: &str, reply: Reply) -> Encoded;
+
+    /// The result of a tool that was called by a method of its name.
+    fn method_reply(&self, tool: &str, reply: Reply) -> Encoded {
+        self.reply(tool, reply)
+    }
 
     /// One entry of the tool list; `None` for a tool the dialect does not expose.
     fn tool_entry(&self, tool: &ToolInfo, state: ToolState<'_>) -> Option<Value>;
@@ -147,7 +165,8 @@ pub trait Dialect: Send + Sync + 'static {
         Err(self.error(error, tool, now))
     }
 
-    /// The error for a name that no exposed tool or prompt has. `kind` is the word for what was looked up.
+    /// The error for a name that no exposed tool or prompt has. `kind` is the word for what was looked up: `tool`,
+    /// `method` or `prompt`.
     fn unknown_name(&self, kind: &str, name: &str, now: Timestamp) -> ErrorResponse {
         let shown = quoted(name);
         let error = Error::unknown(format!("There is no {kind} {shown}; {kind}s/list names those there are."));
@@ -189,6 +208,11 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
+    /// The result of listing prompts.
+    fn prompt_list(&self, entries: Vec<Value>) -> Value {
+        entries.into()
+    }
+
     fn prompt(&self, _name: &str, _reply: PromptReply, _now: Timestamp) -> Result<Value> {
         Err(unsupported())
     }
@@ -203,9 +227,11 @@ pub trait Dialect: Send + Sync + 'static {
         None
     }
 
-    /// The error for everything that comes before `initialize`, where the dialect has such a gate.
-    fn not_initialized(&self) -> Option<ErrorResponse> {
-        None
+    /// Whether a request is accepted in this state of its connection; changes the state where the request does so by
+    /// arriving. Requests are passed in the order they arrive in. What `initialize` changes is changed after it succeeded:
+    /// one that a policy rejected does not count.
+    fn accept(&self, _state: &mut ConnectionState, _operation: &Operation) -> std::result::Result<(), ErrorResponse> {
+        Ok(())
     }
 
     /// Whether each request of a connection is answered before the next one is decoded, so that the same lines always
@@ -214,9 +240,19 @@ pub trait Dialect: Send + Sync + 'static {
         false
     }
 
-    /// The longest message in bytes, where the contract limits it; else the configured limit applies.
-    fn message_bytes(&self) -> Option<usize> {
-        None
+    /// Whether a call without an id is made, though nobody learns how it ended.
+    fn runs_calls_without_id(&self) -> bool {
+        true
+    }
+
+    /// What the contract demands of the connection.
+    fn limits(&self) -> Limits {
+        Limits::default()
+    }
+
+    /// Whether a message that is too long is answered under its id. Otherwise the id is null: it was not looked for.
+    fn answers_long_messages_by_id(&self) -> bool {
+        false
     }
 
     /// The JSON-RPC error for a request that HTTP rejects with this status; `None` for a plain text response.

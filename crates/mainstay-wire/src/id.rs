@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The longest id. Everything that is said about a call carries a copy.
@@ -26,6 +27,11 @@ impl Id {
         Self("null".into())
     }
 
+    /// Whether this is the same id, however both were written: a string may have escapes, a number an exponent.
+    pub fn is(&self, other: &Value) -> bool {
+        serde_json::from_str::<Value>(&self.0).is_ok_and(|id| id == *other)
+    }
+
     /// The id, or what is wrong with it.
     pub(crate) fn read(raw: &RawValue, numbers: Numbers) -> Result<Self, &'static str> {
         let wrong = match numbers {
@@ -43,8 +49,8 @@ impl Id {
 }
 
 #[cfg(test)]
-impl From<&serde_json::Value> for Id {
-    fn from(value: &serde_json::Value) -> Self {
+impl From<&Value> for Id {
+    fn from(value: &Value) -> Self {
         Self(value.to_string().into())
     }
 }
@@ -77,6 +83,13 @@ mod tests {
         for text in ["null", "true", "[]", "{}", "\"\\ud800\""] {
             assert_eq!(read(text, Numbers::Any), None, "{text}");
         }
+    }
+
+    #[test]
+    fn an_id_is_recognized_however_it_was_written() {
+        let id = |text: &str| Id::read(serde_json::from_str(text).unwrap(), Numbers::Any).unwrap();
+        assert!(id("1").is(&1.into()) && id(r#""\u00fc""#).is(&"ü".into()) && id("1.50").is(&1.5.into()));
+        assert!(!id("1").is(&"1".into()) && !id("1").is(&2.into()) && !Id::null().is(&0.into()));
     }
 
     #[test]

@@ -64,7 +64,12 @@ impl Refusal {
 
     /// A message longer than the transport takes; it was not read to its end.
     pub fn too_long(limit: usize) -> Self {
-        Self::invalid(Id::null(), format!("Invalid Request: the message is longer than {limit} bytes"))
+        Self::too_long_with_id(limit, Id::null())
+    }
+
+    /// The same where its id was seen all the same.
+    pub fn too_long_with_id(limit: usize, id: Id) -> Self {
+        Self::invalid(id, format!("Invalid Request: the message is longer than {limit} bytes"))
     }
 
     /// The error as a response, ready to be written.
@@ -74,10 +79,14 @@ impl Refusal {
     }
 }
 
-/// A response with this JSON text as its result.
-pub fn result(id: &Id, result: &[u8]) -> Vec<u8> {
+/// A response with this JSON text as its result. The text is moved and not copied: it may be many megabytes.
+pub fn result(id: &Id, mut result: Vec<u8>) -> Vec<u8> {
     let head = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"#);
-    [head.as_bytes(), result, b"}"].concat()
+    // With room for the newline that ends the line on stdio: growing a vector doubles it.
+    result.reserve_exact(head.len() + 2);
+    result.splice(0..0, head.into_bytes());
+    result.push(b'}');
+    result
 }
 
 /// The id of what looks like a request, for a response that is made before the request is decoded.
@@ -133,6 +142,9 @@ fn open(bytes: &[u8]) -> Result<Envelope<'_>, Refusal> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         Refusal::parse(format!("Parse error: the message is not UTF-8 (byte {})", error.valid_up_to()))
     })?;
+    if text.starts_with('\u{feff}') {
+        return Err(Refusal::parse("Parse error: the message begins with a byte order mark; send UTF-8 without one"));
+    }
     if depth(text) > MAX_DEPTH {
         return Err(Refusal::parse(format!("Parse error: the message is nested deeper than {MAX_DEPTH} levels")));
     }
@@ -261,6 +273,13 @@ mod tests {
         for text in ["", "hello", "{", r#"{"jsonrpc":"2.0","id":1,"method":"a""#, "{]", "[1,", "\u{0}", r#"{"a":}"#] {
             assert_eq!(refused(text), (PARSE_ERROR, Value::Null), "{text}");
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_named_in_the_parse_error() {
+        let refused = inspect("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}".as_bytes()).unwrap_err();
+        assert_eq!((refused.code, refused.id.to_string().as_str()), (PARSE_ERROR, "null"));
+        assert!(refused.message.contains("byte order mark"), "{}", refused.message);
     }
 
     #[test]

@@ -4,11 +4,13 @@
 
 pub mod agents;
 pub mod client;
+mod connection_state;
 mod content;
 pub mod context;
 mod dialect;
 mod error;
 mod id;
+mod id_scanner;
 mod json;
 pub mod jsonrpc;
 pub mod mira;
@@ -16,13 +18,16 @@ mod reason;
 mod request;
 pub mod sse;
 pub mod testing;
+pub mod toolkit;
 
-pub use dialect::{Dialect, DialectEntry, Encoded, Endpoint, ServerState, ToolQuery, ToolState};
+pub use connection_state::{ConnectionState, Event, InvalidTransition};
+pub use dialect::{Dialect, DialectEntry, Encoded, Endpoint, Limits, ServerState, ToolQuery, ToolState};
 pub use error::{ErrorResponse, HttpError};
 pub use id::{Id, MAX_ID};
+pub use id_scanner::IdScanner;
 pub use json::to_json;
 pub use reason::reason;
 pub use request::{Operation, Request};
 
 /// The dialects of this server, besides the standard protocol.
-pub const DIALECTS: [DialectEntry; 3] = [mira::ENTRY, agents::ENTRY, context::ENTRY];
+pub const DIALECTS: [DialectEntry; 4] = [mira::ENTRY, agents::ENTRY, context::ENTRY, toolkit::ENTRY];

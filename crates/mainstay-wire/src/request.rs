@@ -27,12 +27,27 @@ impl Request {
 pub enum Operation {
     /// With the params, which every dialect reads in its own way.
     Initialize(Value),
-    /// Answered with an empty object; not counted and not recorded.
+    /// The client has read the reply to `initialize`. A notification.
+    Initialized,
+    /// Answered with an empty object. Counted and recorded only in a dialect with a quota.
     Ping,
+    /// The client sends no more requests and waits for those that run.
+    Shutdown,
+    /// The client does not want the answer to this request of its own any more. A notification.
+    Cancel {
+        id: Value,
+    },
+    /// The connection ends now. A notification.
+    Exit,
     /// With the params.
     ListTools(Value),
     /// `args` as they were sent: their shape is checked by the dialect and the tool.
     CallTool {
+        name: String,
+        args: Option<Value>,
+    },
+    /// A tool called by a method of its name, in a dialect that has `tools/call` as well: its result has another shape.
+    CallMethod {
         name: String,
         args: Option<Value>,
     },

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mainstay_core::{Context, Effect, Note, Pace, Result, Scope, Spec, Tool};
+use mainstay_core::{Context, Effect, Note, Pace, Result, Scope, Spec, Spelling, Tool};
+use mainstay_wire::toolkit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -19,7 +20,11 @@ pub(crate) struct Text {
 pub(crate) struct Echo;
 
 impl Tool for Echo {
-    const SPEC: Spec = Spec { pace: Pace::Instant, ..probe("echo", Effect::Reads, "Returns the text it is given.") };
+    const SPEC: Spec = Spec {
+        pace: Pace::Instant,
+        spellings: &[Spelling { dialect: toolkit::NAME, name: "probe_echo" }],
+        ..probe("echo", Effect::Reads, "Returns the text it is given.")
+    };
     type Args = Text;
     type Output = Text;
 

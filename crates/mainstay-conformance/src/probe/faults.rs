@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mainstay_core::{Context, Effect, Error, Kind, Reply, Result, Spec, Tool};
+use mainstay_core::{Context, Effect, Error, Kind, Reply, Result, Spec, Spelling, Tool};
+use mainstay_wire::toolkit;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,10 @@ pub(crate) struct SleepReport {
 pub(crate) struct Sleep;
 
 impl Tool for Sleep {
-    const SPEC: Spec = probe("sleep", Effect::Reads, "Sleeps, reports its progress, and wakes up when cancelled.");
+    const SPEC: Spec = Spec {
+        spellings: &[Spelling { dialect: toolkit::NAME, name: "probe_sleep" }],
+        ..probe("sleep", Effect::Reads, "Sleeps, reports its progress, and wakes up when cancelled.")
+    };
     type Args = SleepArgs;
     type Output = SleepReport;
 
@@ -68,7 +72,10 @@ pub(crate) struct BigArgs {
 pub(crate) struct Big;
 
 impl Tool for Big {
-    const SPEC: Spec = probe("big", Effect::Reads, "Returns a text of the given length.");
+    const SPEC: Spec = Spec {
+        spellings: &[Spelling { dialect: toolkit::NAME, name: "probe_big" }],
+        ..probe("big", Effect::Reads, "Returns a text of the given length.")
+    };
     type Args = BigArgs;
     type Output = Reply;
 

@@ -12,6 +12,7 @@ mod mira;
 mod policy;
 mod slow_reader;
 mod testing;
+mod toolkit;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mainstay-conformance");

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use mainstay_core::{
     Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, Result, Scope, Sink, ToolInfo, recorded,
@@ -14,15 +13,19 @@ use mainstay_core::{
 };
 use mainstay_engine::Engine;
 use mainstay_wire::{
-    Dialect, Encoded, Endpoint, ErrorResponse, HttpError, Id, Operation, Request, ServerState, ToolQuery, ToolState,
-    jsonrpc,
+    ConnectionState, Dialect, Encoded, Endpoint, ErrorResponse, Event, HttpError, Id, Operation, Request, ServerState,
+    ToolQuery, ToolState, jsonrpc,
 };
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::chunks::Chunks;
 use super::tool_names::ToolNames;
 use crate::connection::Connection;
+
+/// The result that says nothing.
+const EMPTY: &[u8] = b"{}";
 
 /// Serves the requests of one dialect at one endpoint.
 pub(crate) struct Dispatcher {
@@ -32,8 +35,17 @@ pub(crate) struct Dispatcher {
     endpoint: Endpoint,
     /// The version of this program, which some dialects tell in `initialize`.
     version: &'static str,
-    /// Whether `initialize` succeeded; on stdio the dispatcher serves a single client.
-    initialized: AtomicBool,
+    /// Of the one client that a dispatcher on stdio serves. Dialects that depend on it are not served over HTTP.
+    state: Mutex<ConnectionState>,
+}
+
+/// How a tool is called, which decides what its result looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallForm {
+    /// By `tools/call`, or in the one way there is.
+    Tool,
+    /// By a method of its name.
+    Method,
 }
 
 /// Who makes a request, and how they can be reached while it is carried out.
@@ -68,31 +80,56 @@ pub(crate) struct Response {
 impl Dispatcher {
     pub(crate) fn new(engine: Engine, dialect: Arc<dyn Dialect>, endpoint: Endpoint, version: &'static str) -> Self {
         let names = ToolNames::new(&*dialect, engine.registry());
-        Self { engine, dialect, names, endpoint, version, initialized: AtomicBool::new(false) }
+        Self { engine, dialect, names, endpoint, version, state: Mutex::default() }
     }
 
-    /// Carries out a request.
+    /// Carries out a request that its connection accepts.
     pub(crate) async fn answer(&self, request: Request, context: &RequestContext) -> Response {
+        let accepted = self.accept(&request);
+        self.answer_accepted(request, accepted, context).await
+    }
+
+    /// Whether the connection accepts a request in its present state. A transport on which requests run at once asks in
+    /// the order they arrived in.
+    pub(crate) fn accept(&self, request: &Request) -> std::result::Result<(), ErrorResponse> {
+        self.dialect.accept(&mut self.state.lock(), &request.operation)
+    }
+
+    /// Carries out a request, or answers with the error for one that was not accepted.
+    pub(crate) async fn answer_accepted(
+        &self,
+        request: Request,
+        accepted: std::result::Result<(), ErrorResponse>,
+        context: &RequestContext,
+    ) -> Response {
         let Request { id, operation } = request;
         let mut session = None;
-        let encoded = match self.gate(&operation) {
-            Some(closed) => Err(closed),
-            None => self.perform(operation, id.as_ref(), context, &mut session).await,
+        let encoded = match accepted {
+            // A notification is neither answered nor counted.
+            Err(refused) if id.is_none() => Err(refused),
+            Err(refused) => {
+                let reason = Error::invalid("The connection does not accept this request in its present state.");
+                self.rejected("jsonrpc", "jsonrpc", reason, refused, context).await
+            }
+            Ok(()) => self.perform(operation, id.as_ref(), context, &mut session).await,
         };
-        let encoded = encoded.and_then(|result| self.within_limit(result));
-        let mut response = respond(id.as_ref(), encoded);
+        let mut response = self.within_limit(respond(id.as_ref(), encoded), id.as_ref());
         response.session = session;
         response
     }
 
-    /// The error for a request that comes before `initialize`, where the dialect has such a gate.
-    fn gate(&self, operation: &Operation) -> Option<ErrorResponse> {
-        // A message that cannot be read gets its own error: that it came too early is not what is wrong with it.
-        let passes = matches!(operation, Operation::Initialize(_) | Operation::Malformed(_));
-        if passes || self.initialized.load(Ordering::Acquire) {
-            return None;
+    /// Something happens to the connection. Returns the state it is in afterwards; an event that cannot happen in a state
+    /// changes nothing.
+    pub(crate) fn event(&self, event: Event) -> ConnectionState {
+        let mut state = self.state.lock();
+        if let Err(error) = state.transition(event) {
+            tracing::debug!(%error, "the connection keeps its state");
         }
-        self.dialect.not_initialized()
+        *state
+    }
+
+    pub(crate) fn state(&self) -> ConnectionState {
+        *self.state.lock()
     }
 
     async fn perform(
@@ -104,14 +141,23 @@ impl Dispatcher {
     ) -> Encoded {
         match operation {
             Operation::Initialize(params) => self.initialize(&params, context, session).await,
-            Operation::Ping => Ok(b"{}".to_vec()),
+            Operation::Ping => self.ping(context).await,
+            // Never refused for its rate: a client can always say that it is done. The others are notifications, which the
+            // transport acts on.
+            Operation::Shutdown | Operation::Initialized | Operation::Cancel { .. } | Operation::Exit => {
+                Ok(EMPTY.to_vec())
+            }
             Operation::ListTools(params) => self.list("tools/list", context, || self.tool_list(params, context)).await,
             Operation::ListResources => {
-                let list = || Ok(self.dialect.resource_list(&self.resources()));
-                self.list("resources/list", context, list).await
+                let list = async { Ok(self.dialect.resource_list(&self.fresh_resources().await)) };
+                let listed = self.query("resources/list", Some(Scope::Read), context, list).await;
+                self.encode(listed, "resources/list", context)
             }
-            Operation::ListPrompts => self.list("prompts/list", context, || Ok(self.prompts()?.into())).await,
-            Operation::CallTool { name, args } => self.call_tool(&name, args, id, context).await,
+            Operation::ListPrompts => {
+                self.list("prompts/list", context, || Ok(self.dialect.prompt_list(self.prompts()?))).await
+            }
+            Operation::CallTool { name, args } => self.call_tool(&name, args, CallForm::Tool, id, context).await,
+            Operation::CallMethod { name, args } => self.call_tool(&name, args, CallForm::Method, id, context).await,
             Operation::ReadResource { uri } => self.read_resource(&uri, context).await,
             Operation::GetPrompt { name, args } => self.get_prompt(&name, args, context).await,
             Operation::UnknownMethod { method, response } => {
@@ -133,14 +179,24 @@ impl Dispatcher {
             let server = ServerState { version: self.version, session: opened.as_deref(), tools, resources, prompts };
             Ok((self.dialect.initialize(params, server), opened))
         };
-        // Outside of any session the request names: what opens sessions must not come out of a session's own quota.
-        let call = self.call_of(context, None);
+        // Outside of any session the request names: what opens sessions must not come out of a session's own quota. A
+        // connection that is a session has only that one.
+        let call = self.call_of(context, context.session.clone());
         let result = self.engine.audited_query("initialize", &call, None, work).await;
         let (result, opened) = result.map_err(|error| self.error(&error, "initialize", context))?;
         // Only now: an `initialize` that a policy rejected does not open the gate.
-        self.initialized.store(true, Ordering::Release);
+        self.state.lock().negotiated();
         *session = opened;
         Ok(result.to_string().into_bytes())
+    }
+
+    /// Counts against the quota of a dialect that has one, because that is the contract's for every request.
+    async fn ping(&self, context: &RequestContext) -> Encoded {
+        if self.engine.quota(self.dialect.policy()).is_some() {
+            let counted = self.query("ping", None, context, std::future::ready(Ok(()))).await;
+            counted.map_err(|error| self.error(&error, "ping", context))?;
+        }
+        Ok(EMPTY.to_vec())
     }
 
     /// A list is one audited query: it needs the scope to read and counts against the rate limits.
@@ -149,7 +205,14 @@ impl Dispatcher {
         self.encode(listed, method, context)
     }
 
-    async fn call_tool(&self, name: &str, args: Option<Value>, id: Option<&Id>, context: &RequestContext) -> Encoded {
+    async fn call_tool(
+        &self,
+        name: &str,
+        args: Option<Value>,
+        form: CallForm,
+        id: Option<&Id>,
+        context: &RequestContext,
+    ) -> Encoded {
         let operation = || format!("tools/call {}", recorded(name));
         let registry = self.engine.registry();
         // A tool that the dialect does not expose must not differ from one that does not exist.
@@ -158,7 +221,11 @@ impl Dispatcher {
             !hidden && self.dialect.tool_name(tool.info()).is_some_and(|known| known == name)
         });
         let Some(tool) = exposed else {
-            let response = self.dialect.unknown_name("tool", name, self.now());
+            let kind = match form {
+                CallForm::Tool => "tool",
+                CallForm::Method => "method",
+            };
+            let response = self.dialect.unknown_name(kind, name, self.now());
             let reason = Error::unknown("The dialect exposes no tool of this name.");
             return self.rejected(&operation(), name, reason, response, context).await;
         };
@@ -185,7 +252,10 @@ impl Dispatcher {
         };
         match self.engine.call_tool(name, args, call, &context.connection.lane).await {
             // Dialects differ in what a failed call is: an error of the protocol, or a result that says so.
-            Ok(reply) => self.dialect.reply(name, reply),
+            Ok(reply) => match form {
+                CallForm::Tool => self.dialect.reply(name, reply),
+                CallForm::Method => self.dialect.method_reply(name, reply),
+            },
             Err(error) => self.failed_call(&error, name, context),
         }
     }
@@ -212,7 +282,11 @@ impl Dispatcher {
         }
         let rendered = async {
             let call = self.call(&operation, context).await?;
-            let reply = self.engine.get_prompt(name, args, call, &context.connection.lane).await?;
+            let mut reply = self.engine.get_prompt(name, args, call, &context.connection.lane).await?;
+            // A text with placeholders is the contract's own; any other may tell a model which tools to call.
+            if self.engine.registry().prompt(name).is_some_and(|prompt| prompt.info().template.is_none()) {
+                self.names.respell_prompt(&mut reply);
+            }
             self.dialect.prompt(name, reply, self.now())
         };
         self.encode(rendered.await, "prompts/get", context)
@@ -249,6 +323,15 @@ impl Dispatcher {
         let known = self.dialect.known_resource();
         let registry = self.engine.registry();
         known.and_then(|uri| registry.provider(uri)).map(|provider| provider.list()).unwrap_or_default()
+    }
+
+    /// The same as they are now, where some of them are files that may change.
+    async fn fresh_resources(&self) -> Vec<ResourceInfo> {
+        let known = self.dialect.known_resource();
+        match known.and_then(|uri| self.engine.registry().provider(uri)) {
+            Some(provider) => provider.list_fresh().await,
+            None => Vec::new(),
+        }
     }
 
     /// The prompts that the dialect's contract knows, as its list shows them.
@@ -350,15 +433,19 @@ impl Dispatcher {
         encoded
     }
 
-    /// Replaces a result that is larger than the dialect sends.
+    /// Replaces a response that is larger than the dialect sends.
     /// Measured after encoding, because the limit is one of bytes on the wire.
-    fn within_limit(&self, result: Vec<u8>) -> Encoded {
+    fn within_limit(&self, response: Response, id: Option<&Id>) -> Response {
+        let length = response.body.as_ref().map_or(0, Vec::len);
         match self.dialect.policy().response_bytes {
-            Some(limit) if result.len() > limit => {
-                let message = format!("The result has {} bytes; at most {limit} are sent.", result.len());
-                Err(self.dialect.error(&Error::new(Kind::TooLarge, message), "response", self.now()))
+            Some(limit) if length > limit => {
+                // Not held any longer while the error is made.
+                drop(response);
+                let message = format!("The response has {length} bytes; at most {limit} are sent.");
+                let error = Error::new(Kind::TooLarge, message);
+                respond(id, Err(self.dialect.error(&error, "response", self.now())))
             }
-            Some(_) | None => Ok(result),
+            Some(_) | None => response,
         }
     }
 
@@ -375,7 +462,7 @@ pub(crate) fn respond(id: Option<&Id>, encoded: Encoded) -> Response {
         return Response { http, ..Response::default() };
     };
     match encoded {
-        Ok(result) => Response { body: Some(jsonrpc::result(id, &result)), ..Response::default() },
+        Ok(result) => Response { body: Some(jsonrpc::result(id, result)), ..Response::default() },
         Err(error) => Response { body: Some(error.response(id)), http: error.http, session: None },
     }
 }

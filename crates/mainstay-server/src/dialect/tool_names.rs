@@ -1,9 +1,9 @@
-//! Tool names in descriptions. They are written once, with the names of the standard endpoint; a client of a dialect can
+//! Tool names in descriptions and prompts. They are written once, with the names of the standard endpoint; a client of a dialect can
 //! call none of those, so it reads the names it can call.
 
 use std::collections::HashMap;
 
-use mainstay_core::Registry;
+use mainstay_core::{Block, PromptReply, Registry};
 use mainstay_wire::Dialect;
 use serde_json::Value;
 
@@ -38,6 +38,15 @@ impl ToolNames {
             }
             Value::Array(items) => items.iter_mut().for_each(|item| self.respell(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// Respells the texts of a prompt.
+    pub(super) fn respell_prompt(&self, prompt: &mut PromptReply) {
+        for message in &mut prompt.messages {
+            if let Block::Text { text } = &mut message.content {
+                *text = self.text(text);
+            }
         }
     }
 

@@ -82,7 +82,7 @@ pub async fn bind(
         let entry = entry.ok_or_else(|| unusable("it is not in the list of dialects".to_owned()))?;
         let dialect = (entry.build)(context::DEFAULT_TOOL_TIMEOUT);
         let dialect = dialect.map_err(|error| unusable(error.detail.unwrap_or_default()))?;
-        let message_bytes = dialect.message_bytes().unwrap_or(settings.message_bytes);
+        let message_bytes = dialect.limits().message_bytes.unwrap_or(settings.message_bytes);
         let endpoint = Endpoint::Http { url, auth_required: settings.auth.is_some() };
         let dispatcher = Arc::new(Dispatcher::new(engine.clone(), dialect, endpoint, about.version));
         Ok::<_, StartError>(Arc::new(DialectEndpoint { dispatcher, message_bytes }))

@@ -2,13 +2,13 @@
 //! their own, because both block.
 
 use std::fs::File;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use mainstay_wire::jsonrpc::Refusal;
+use mainstay_wire::{Id, IdScanner};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::{mpsc, watch};
@@ -24,6 +24,9 @@ const END: Vec<u8> = Vec::new();
 /// Waiting lines are written together, up to this many bytes in one system call.
 const BATCH: usize = 64 * 1024;
 
+/// How much of standard input is read in one system call; std's own buffer has an eighth of it.
+const READ_BYTES: usize = 64 * 1024;
+
 /// How long the last lines may take to be read.
 const FINISH: Duration = Duration::from_secs(5);
 
@@ -33,8 +36,22 @@ pub(super) const CANCEL_GRACE: Duration = Duration::from_secs(2);
 /// How often to check whether the client still reads.
 const CHECK: Duration = Duration::from_secs(1);
 
-/// A whole line that was read, or the error to answer with if it is too long.
-pub(super) type Line<'a> = Result<&'a [u8], Refusal>;
+/// A whole line that was read, or what is known of one that is too long.
+pub(super) type Line<'a> = Result<&'a [u8], TooLong>;
+
+/// A line that was passed over because it is longer than `limit` bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TooLong {
+    pub(super) limit: usize,
+    /// That of the message, or null if none was seen.
+    pub(super) id: Id,
+}
+
+/// Standard input with a larger buffer. Nothing else reads it: what is in a buffer is lost to others.
+pub(super) fn standard_input() -> std::io::Result<impl BufRead + Send + use<>> {
+    let input = std::io::stdin().as_fd().try_clone_to_owned()?;
+    Ok(BufReader::with_capacity(READ_BYTES, File::from(input)))
+}
 
 /// Calls `take` for each line that is not blank, until the end of the input or until it returns false. Blocks.
 pub(super) fn each_line(mut input: impl BufRead, limit: usize, mut take: impl FnMut(Line<'_>) -> bool) {
@@ -59,12 +76,14 @@ fn next_line<'a>(input: &mut impl BufRead, limit: usize, line: &'a mut Vec<u8>) 
     if line.last() == Some(&b'\n') || line.len() <= limit {
         return Ok(Some(Ok(line.as_slice())));
     }
-    skip_line(input)?;
-    Ok(Some(Err(Refusal::too_long(limit))))
+    let mut scanner = IdScanner::default();
+    scanner.read(line);
+    skip_line(input, &mut scanner)?;
+    Ok(Some(Err(TooLong { limit, id: scanner.id().unwrap_or_else(Id::null) })))
 }
 
-/// Reads to the end of a line and keeps nothing of it, so that a line of any length costs no memory.
-fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
+/// Reads to the end of a line and keeps nothing of it but the id, so that a line of any length costs no memory.
+fn skip_line(input: &mut impl BufRead, scanner: &mut IdScanner) -> std::io::Result<()> {
     loop {
         let buffer = input.fill_buf()?;
         if buffer.is_empty() {
@@ -72,6 +91,7 @@ fn skip_line(input: &mut impl BufRead) -> std::io::Result<()> {
         }
         let newline = buffer.iter().position(|byte| *byte == b'\n');
         let used = newline.map_or(buffer.len(), |at| at + 1);
+        scanner.read(&buffer[..used]);
         input.consume(used);
         if newline.is_some() {
             return Ok(());
@@ -91,14 +111,16 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn open() -> std::io::Result<Self> {
-        let (lines, to_client) = mpsc::channel(QUEUE_LENGTH);
+    /// With room for `queue` lines, written `batch` bytes at a time where a contract says so.
+    pub(super) fn open(queue: usize, batch: Option<usize>) -> std::io::Result<Self> {
+        let (lines, to_client) = mpsc::channel(queue);
+        let batch = batch.unwrap_or(BATCH);
         let (done, written) = watch::channel(false);
         let received = Arc::<AtomicU64>::default();
         let pipe = Arc::new(Pipe::open()?);
         let (count, output) = (received.clone(), pipe.clone());
         std::thread::spawn(move || {
-            let _ = output.write(to_client, &count);
+            let _ = output.write(to_client, &count, batch);
             done.send_replace(true);
         });
         Ok(Self { lines, pipe, received, written })
@@ -176,9 +198,9 @@ impl Pipe {
         Ok(output.write_all(&line))
     }
 
-    /// Writes lines until [`END`], those that wait in batches.
-    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, received: &AtomicU64) -> std::io::Result<()> {
-        let mut batch = Vec::with_capacity(BATCH);
+    /// Writes lines until [`END`], those that wait in batches of `size` bytes, and a longer line in parts of that size.
+    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, received: &AtomicU64, size: usize) -> std::io::Result<()> {
+        let mut batch = Vec::with_capacity(size);
         while let Some(line) = lines.blocking_recv() {
             // Held for a whole batch: a line of `write_now` in between would be out of order.
             let mut output = self.output.lock();
@@ -189,12 +211,13 @@ impl Pipe {
                     return output.write_all(&batch);
                 }
                 line.push(b'\n');
-                if batch.len() + line.len() > BATCH {
+                if batch.len() + line.len() > size {
                     output.write_all(&batch)?;
                     batch.clear();
                 }
-                if line.len() > BATCH {
-                    output.write_all(&line)?;
+                if line.len() > size {
+                    // Nothing is buffered behind this: each part is with the client when the next one is written.
+                    line.chunks(size).try_for_each(|part| output.write_all(part))?;
                 } else {
                     batch.extend_from_slice(&line);
                 }
@@ -241,5 +264,38 @@ mod tests {
         let read = lines("abcd\n\nabcde\n        x\n  \nabcdefghijklmnop\ne", 4);
         assert_eq!(read, expected.map(|line| line.map(str::to_owned)));
         assert_eq!(lines("abcde", 4), [None], "without a line end as well");
+    }
+
+    #[test]
+    fn the_id_of_a_line_over_the_limit_is_known_before_and_after_the_part_that_was_kept() {
+        let long = "x".repeat(200_000);
+        let first = format!(r#"{{"jsonrpc":"2.0","id":"a","params":{{"x":"{long}"}}}}"#);
+        let last = format!(r#"{{"jsonrpc":"2.0","params":{{"x":"{long}"}},"id":7}}"#);
+        let mut ids = Vec::new();
+        let input = [first, last, long].join("\n");
+        each_line(std::io::BufReader::with_capacity(1000, input.as_bytes()), 100, |line| {
+            ids.push(line.unwrap_err().id.to_string());
+            true
+        });
+        assert_eq!(ids, ["\"a\"", "7", "null"]);
+    }
+
+    #[test]
+    fn a_line_longer_than_a_batch_is_written_in_parts_and_shorter_ones_together() {
+        // A datagram for each write.
+        let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let pipe = Pipe { output: Mutex::new(File::from(OwnedFd::from(ours))), capacity: 0 };
+        let (lines, to_client) = mpsc::channel(8);
+        for length in [20_000, 10, 20, 8191, 8192] {
+            lines.try_send(vec![b'x'; length]).unwrap();
+        }
+        lines.try_send(END).unwrap();
+        pipe.write(to_client, &AtomicU64::new(0), 8192).unwrap();
+        drop(pipe);
+        theirs.set_nonblocking(true).unwrap();
+        let mut buffer = vec![0; 65536];
+        let written: Vec<usize> =
+            std::iter::from_fn(|| theirs.recv(&mut buffer).ok().filter(|length| *length > 0)).collect();
+        assert_eq!(written, [8192, 8192, 3617, 32, 8192, 8192, 1]);
     }
 }

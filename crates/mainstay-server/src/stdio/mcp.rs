@@ -119,7 +119,7 @@ impl LineTransport {
     fn open(fast_path: FastPath, limit: usize, patience: Duration) -> Result<Self, StartError> {
         let ended = fast_path.client.ended.clone();
         let (to_server, incoming) = mpsc::channel(QUEUE_LENGTH);
-        let output = Output::open()?;
+        let output = Output::open(QUEUE_LENGTH, None)?;
         let pending = Arc::<PendingRequests>::default();
         let (replies, requests) = (output.clone(), pending.clone());
         std::thread::spawn(move || read(limit, &fast_path, &to_server, &replies, &requests));
@@ -155,7 +155,7 @@ fn read(
         {
             return fast_path.run(call, output, pending);
         }
-        match line.and_then(parse) {
+        match line.map_err(|long| Refusal::too_long(long.limit)).and_then(parse) {
             Ok(Some(message)) => {
                 initialized |= is_initialize(&message);
                 if let ClientJsonRpcMessage::Request(request) = &message {

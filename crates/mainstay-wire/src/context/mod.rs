@@ -12,11 +12,12 @@ use jiff::Timestamp;
 use mainstay_core::{Block, CacheFailure, DialectPolicy, Error, Kind, Reply, ToolInfo};
 use serde_json::{Value, json};
 
-use crate::dialect::{Dialect, DialectEntry, Encoded, ServerState, ToolState};
+use crate::connection_state::ConnectionState;
+use crate::dialect::{Dialect, DialectEntry, Encoded, Limits, ServerState, ToolState};
 use crate::error::ErrorResponse;
 use crate::json::to_json;
 use crate::jsonrpc::{Message, Refusal};
-use crate::request::Request;
+use crate::request::{Operation, Request};
 
 pub use list::NAME;
 
@@ -119,16 +120,23 @@ impl Dialect for Context {
         })
     }
 
-    fn not_initialized(&self) -> Option<ErrorResponse> {
-        Some(errors::not_initialized())
+    /// Everything after the first successful `initialize`, which may be repeated.
+    fn accept(&self, state: &mut ConnectionState, operation: &Operation) -> Result<(), ErrorResponse> {
+        // A message that cannot be read gets its own error: that it came too early is not what is wrong with it.
+        let passes = matches!(operation, Operation::Initialize(_) | Operation::Malformed(_));
+        if passes || *state != ConnectionState::Uninitialized { Ok(()) } else { Err(errors::not_initialized()) }
+    }
+
+    fn runs_calls_without_id(&self) -> bool {
+        false
     }
 
     fn is_sequential(&self) -> bool {
         true
     }
 
-    fn message_bytes(&self) -> Option<usize> {
-        Some(MESSAGE_BYTES)
+    fn limits(&self) -> Limits {
+        Limits { message_bytes: Some(MESSAGE_BYTES), ..Limits::default() }
     }
 }
 
@@ -175,7 +183,7 @@ mod tests {
     fn response(result: &Encoded) -> String {
         let id = Id::from(&json!("a\"1"));
         let bytes = match result {
-            Ok(result) => jsonrpc::result(&id, result),
+            Ok(result) => jsonrpc::result(&id, result.clone()),
             Err(error) => error.response(&id),
         };
         String::from_utf8(bytes).unwrap()
@@ -264,7 +272,7 @@ mod tests {
         };
         let result = dialect().initialize(&Value::Null, server).to_string();
         let frozen = r#"{"jsonrpc":"2.0","id":1,"result":{"capabilities":{"tools":{}},"protocolVersion":"2024-11-05","serverInfo":{"name":"mcp-context-server","version":"1.2.3"},"tools":[{"name":"t"}]}}"#;
-        let greeting = jsonrpc::result(&Id::from(&json!(1)), result.as_bytes());
+        let greeting = jsonrpc::result(&Id::from(&json!(1)), result.into_bytes());
         assert_eq!(text(&greeting), frozen);
     }
 

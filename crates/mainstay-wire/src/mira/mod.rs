@@ -141,7 +141,7 @@ mod tests {
     fn a_value_is_the_whole_result() {
         let value = mira().reply("other/tool", Reply::structured(json!({"path": "a", "size": 1}))).unwrap();
         assert_eq!(
-            parsed(&jsonrpc::result(&Id::from(&json!("x")), &value)),
+            parsed(&jsonrpc::result(&Id::from(&json!("x")), value)),
             json!({"jsonrpc": "2.0", "id": "x", "result": {"path": "a", "size": 1}})
         );
     }

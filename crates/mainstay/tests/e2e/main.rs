@@ -11,6 +11,7 @@ mod files;
 mod own_files;
 mod templates;
 mod testing;
+mod toolkit;
 mod untrusted_servers;
 
 /// The program under test.

@@ -81,6 +81,7 @@ impl<'a> Captures<'a> {
             ("any", _) => true,
             ("string", _) => actual.is_string(),
             ("integer", _) => actual.is_i64() || actual.is_u64(),
+            ("number", _) => actual.is_number(),
             ("boolean", _) => actual.is_boolean(),
             ("object", _) => actual.is_object(),
             ("array", "") => actual.is_array(),

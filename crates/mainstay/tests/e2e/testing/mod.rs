@@ -3,7 +3,6 @@
 pub(crate) mod context_caches;
 pub(crate) mod expected_response;
 pub(crate) mod fake_server;
-#[expect(dead_code, reason = "shared with the tests of mainstay-conformance, which use the rest")]
 pub(crate) mod fixture;
 pub(crate) mod postgres;
 #[expect(dead_code, reason = "shared with the tests of mainstay-conformance, which use the rest")]

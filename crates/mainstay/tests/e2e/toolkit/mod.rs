@@ -1,0 +1,3 @@
+//! The dialect `toolkit`, against its contract.
+
+mod fixtures;
