@@ -47,6 +47,10 @@ pub struct Config {
 /// The prefix of a variable for any setting: `MAINSTAY__ENGINE__DEADLINE_SECONDS=10` sets `engine.deadline_seconds`.
 const PREFIX: &str = "MAINSTAY__";
 
+/// Where the XDG variables point to if they are not set, below the home directory.
+const CONFIG_HOME: &str = ".config";
+const DATA_HOME: &str = ".local/share";
+
 /// Contract 002's variable for `context.tool_timeout_secs`.
 const TOOL_TIMEOUT: &str = "CONTEXT_TOOL_TIMEOUT_SECS";
 
@@ -144,7 +148,7 @@ impl Config {
 
     /// The directory of the server's own files. It may not exist yet.
     pub fn data_dir(&self) -> anyhow::Result<PathBuf> {
-        let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", ".local/share", "mainstay"));
+        let found = self.data_dir.clone().or_else(|| home_file("XDG_DATA_HOME", DATA_HOME, "mainstay"));
         found.context("there is no home directory for the server's data; set HOME, --data-dir or MAINSTAY_DATA_DIR")
     }
 
@@ -203,14 +207,32 @@ fn mask_query(url: &str) -> String {
 
 /// The configuration file that is read if no option names another.
 fn default_file() -> Option<PathBuf> {
-    home_file("XDG_CONFIG_HOME", ".config", "mainstay/config.toml")
+    home_file("XDG_CONFIG_HOME", CONFIG_HOME, "mainstay/config.toml")
+}
+
+/// The directories that contain the configuration and the data of a server without options, by the XDG variables and
+/// without them: the next server may be started from another environment.
+pub(crate) fn default_dirs() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for (variable, below_home) in [("XDG_CONFIG_HOME", CONFIG_HOME), ("XDG_DATA_HOME", DATA_HOME)] {
+        let below_home = variable_path("HOME").map(|home| home.join(below_home));
+        for base in [variable_path(variable), below_home].into_iter().flatten() {
+            found.push(base.join("mainstay"));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
 }
 
 /// A file in the directory that an XDG variable names, or in its default below the home directory.
 fn home_file(variable: &str, below_home: &str, name: &str) -> Option<PathBuf> {
-    let directory = |variable| std::env::var_os(variable).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    let base = directory(variable).or_else(|| Some(directory("HOME")?.join(below_home)));
+    let base = variable_path(variable).or_else(|| Some(variable_path("HOME")?.join(below_home)));
     base.map(|base| base.join(name))
+}
+
+fn variable_path(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 #[cfg(test)]

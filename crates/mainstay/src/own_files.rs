@@ -5,15 +5,20 @@
 //! off. Hiding them is not enough: a command that may rename a directory above one of them decides what the server finds
 //! there the next time it opens the path. So the server does not start while they are where callers or commands have
 //! access, whatever protects the files themselves there.
+//!
+//! The places where a server without options looks for these files count even if this one has others: the next one may
+//! be started without. If they are in the workspace, as with the home directory, they are closed to callers and commands.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use mainstay_auth::AuthSettings;
 use mainstay_sandbox::Workspace;
-use mainstay_sandbox::exec::Sensitivity;
+use mainstay_sandbox::exec::{ExecSettings, Sensitivity};
 
 use crate::Config;
+use crate::config::default_dirs;
 
 /// A file of the server's own.
 struct OwnFile {
@@ -29,13 +34,12 @@ struct OwnFile {
 /// Fails if a caller or a command could read, change or replace one of the server's own files, and says what to do about
 /// each of them.
 pub(crate) fn check_unreachable(config: &Config, workspace: &Workspace) -> anyhow::Result<()> {
-    let offers_commands = config.tools.is_empty() || config.tools.iter().any(|family| family == "exec");
-    let commands = offers_commands.then_some(&config.exec);
+    let commands = command_settings(config);
     let mut problems = String::new();
     for OwnFile { name, path, inside, sensitivity, remedy } in own_files(config)? {
         let file = inside.map_or_else(|| path.clone(), |inside| path.join(inside));
-        if let Some(place) = workspace.exposure(&file, commands, sensitivity)? {
-            let (path, place) = (path.display(), place.display());
+        if let Some(exposure) = workspace.exposure(&file, commands, sensitivity)? {
+            let (path, place) = (path.display(), exposure.place.display());
             write!(
                 problems,
                 "\n  {name} {path} is reached through {place}, which callers or commands can access: {remedy}"
@@ -49,6 +53,50 @@ pub(crate) fn check_unreachable(config: &Config, workspace: &Workspace) -> anyho
         "the server's own files must be outside of the workspace, of files.roots and of what commands can access, or \
          an agent could change what it is allowed to do:{problems}"
     )
+}
+
+/// Closes the directories where a server without options has its configuration and its data, if callers or commands could
+/// put something there. What does not exist cannot be closed, so they are created, empty.
+pub(crate) fn close_default_dirs(config: &Config, mut workspace: Workspace) -> anyhow::Result<Workspace> {
+    for directory in default_dirs() {
+        let file = directory.join("any");
+        let Some(exposure) = workspace.exposure(&file, command_settings(config), Sensitivity::Secret)? else {
+            continue;
+        };
+        let cannot = |reason: &dyn std::fmt::Display| {
+            anyhow::anyhow!(
+                "the directory {}, where a server without options has its files, is reached through {}, which callers \
+                 or commands can access, and cannot be closed to them: {reason}; choose a smaller workspace with \
+                 --workspace, or remove what exec.read, exec.write or exec.home add there",
+                directory.display(),
+                exposure.place.display()
+            )
+        };
+        if exposure.indirect {
+            return Err(cannot(&"a symbolic link, `..` or another mount on the way could be replaced"));
+        }
+        match make_private_dir(&directory) {
+            Ok(()) => workspace = workspace.with_closed_dir(&directory)?,
+            // Nobody else can create it either.
+            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {}
+            Err(error) => return Err(cannot(&error)),
+        }
+    }
+    Ok(workspace)
+}
+
+/// Creates a directory that only this user can read: the data directory contains the audit and signing keys.
+pub(crate) fn make_private_dir(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// The settings of commands, if there are any.
+fn command_settings(config: &Config) -> Option<&ExecSettings> {
+    let offers_commands = config.tools.is_empty() || config.tools.iter().any(|family| family == "exec");
+    offers_commands.then_some(&config.exec)
 }
 
 /// All of them, with where they are or will be.

@@ -31,11 +31,8 @@ pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {
 
 /// Creates a directory that only this user can read: the data directory contains the audit and signing keys.
 pub(crate) fn make_private_dir(directory: &Path) -> anyhow::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory).with_context(|| format!("cannot create the directory {}", directory.display()))
+    let made = own_files::make_private_dir(directory);
+    made.with_context(|| format!("cannot create the directory {}", directory.display()))
 }
 
 /// Opens the workspace and its roots. Callers and commands can reach none of the server's own files.
@@ -43,6 +40,7 @@ pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
     let data = config.data_dir()?;
     let workspace = Workspace::open(&config.workspace()?, &config.files)?;
     own_files::check_unreachable(config, &workspace)?;
+    let workspace = own_files::close_default_dirs(config, workspace)?;
     make_private_dir(&data)?;
     Ok(workspace.with_closed_dir(&data)?.with_journal(&data.join("journal"))?)
 }

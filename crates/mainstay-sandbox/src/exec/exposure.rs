@@ -22,12 +22,23 @@ pub enum Sensitivity {
     Public,
 }
 
+/// How callers or commands could reach a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exposure {
+    /// The root, or the path that commands can access, in which a name of the file's path is looked up.
+    pub place: PathBuf,
+    /// Whether the way to the file leads through a symbolic link or `..` in such a place, or through another mount of the
+    /// same directory. Then closing the file's directory ([`Workspace::with_closed_dir`]) is not enough: the link could be
+    /// replaced.
+    pub indirect: bool,
+}
+
 /// As many symbolic links as the kernel follows (`MAXSYMLINKS`).
 const MAX_LINKS: usize = 40;
 
 impl Workspace {
-    /// The root, or the path that `commands` can access, through which a file could be read, changed or replaced; `None`
-    /// if there is no such place.
+    /// How a file could be read, changed or replaced through a root, or through a path that `commands` can access; `None`
+    /// if it cannot.
     ///
     /// It is not enough that the file is outside of them: whoever can rename a directory on the way to it, or replace a
     /// symbolic link, decides what is found under its name. So no name of the path may be looked up in such a place. The
@@ -37,7 +48,7 @@ impl Workspace {
         file: &Path,
         commands: Option<&ExecSettings>,
         sensitivity: Sensitivity,
-    ) -> Result<Option<PathBuf>> {
+    ) -> Result<Option<Exposure>> {
         let roots = self.roots().iter().map(|root| (root.identity, root.path().to_owned(), root.read_only));
         let granted = commands.map(|settings| Visibility::new(self, settings).grants).unwrap_or_default();
         let granted = granted
@@ -46,17 +57,18 @@ impl Workspace {
         let harmless = |read_only: bool| read_only && sensitivity == Sensitivity::Public;
         let places = roots.chain(granted).filter(|(_, _, read_only)| !harmless(*read_only));
         let places: Vec<(FileId, PathBuf)> = places.map(|(identity, path, _)| (identity, path)).collect();
-        for path in std::iter::once(file.to_owned()).chain(aliases(file)) {
-            if let Some(place) = first_exposed(&path, &places)? {
-                return Ok(Some(place));
+        let mut found = exposure_of(file, &places)?;
+        for alias in aliases(file) {
+            if let Some(exposure) = exposure_of(&alias, &places)? {
+                found.get_or_insert(exposure).indirect = true;
             }
         }
-        Ok(None)
+        Ok(found)
     }
 }
 
 /// Follows a path as opening it would, and returns the first of the places that a name is looked up in.
-fn first_exposed(file: &Path, places: &[(FileId, PathBuf)]) -> Result<Option<PathBuf>> {
+fn exposure_of(file: &Path, places: &[(FileId, PathBuf)]) -> Result<Option<Exposure>> {
     let cannot = |reason: &dyn std::fmt::Display| {
         Error::unavailable(format!("The file {} cannot be used: {reason}.", file.display()))
     };
@@ -65,18 +77,26 @@ fn first_exposed(file: &Path, places: &[(FileId, PathBuf)]) -> Result<Option<Pat
     let mut ahead = names(&absolute);
     // Without links and `..`, so that its ancestors are the directories it is in.
     let mut directory = PathBuf::from("/");
-    let mut followed = 0;
+    let (mut followed, mut found) = (0, None::<Exposure>);
     while let Some(name) = ahead.pop_front() {
+        let place = place_around(&directory, places);
         if name == ".." {
+            // Where it leads depends on a directory that could be replaced by a link.
+            if let (Some(_), Some(found)) = (place, &mut found) {
+                found.indirect = true;
+            }
             directory.pop();
             continue;
         }
-        if let Some(place) = place_around(&directory, places) {
-            return Ok(Some(place.to_owned()));
+        if let (Some(place), None) = (place, &found) {
+            found = Some(Exposure { place: place.to_owned(), indirect: false });
         }
         let entry = directory.join(&name);
         match std::fs::read_link(&entry) {
             Ok(target) => {
+                if let (Some(_), Some(found)) = (place, &mut found) {
+                    found.indirect = true;
+                }
                 followed += 1;
                 if followed > MAX_LINKS {
                     return Err(cannot(&"it leads through too many symbolic links"));
@@ -91,7 +111,7 @@ fn first_exposed(file: &Path, places: &[(FileId, PathBuf)]) -> Result<Option<Pat
             Err(error) => return Err(cannot(&error)),
         }
     }
-    Ok(None)
+    Ok(found)
 }
 
 /// Other paths of the same file: a bind mount, or a second volume of a container, shows a directory in two places. What
@@ -218,11 +238,32 @@ mod tests {
             ("work/../beside/own.db", None, None),
             ("shared/own.db", None, Some("shared")),
         ] {
-            let exposure = |commands| workspace.exposure(&real.join(file), commands, Sensitivity::Secret).unwrap();
+            let exposure = |commands| {
+                let exposure = workspace.exposure(&real.join(file), commands, Sensitivity::Secret).unwrap();
+                exposure.map(|exposure| exposure.place)
+            };
             assert_eq!(exposure(None), alone.map(|name| real.join(name)), "{file}");
             assert_eq!(exposure(Some(&commands)), with_commands.map(|name| real.join(name)), "{file}");
         }
         assert!(workspace.exposure(&real.join("beside/loop"), None, Sensitivity::Secret).is_err());
+    }
+
+    #[test]
+    fn a_way_through_a_link_that_could_be_replaced_is_indirect() {
+        let (top, workspace) = places();
+        let real = top.path().canonicalize().unwrap();
+        for (file, indirect) in [
+            ("work/state/data/own.db", Some(false)),
+            // The link itself is where nobody can replace it.
+            ("beside/in/state/own.db", Some(false)),
+            ("work/away/own.db", Some(true)),
+            ("work/out.db", Some(true)),
+            ("work/state/../own.db", Some(true)),
+            ("beside/own.db", None),
+        ] {
+            let exposure = workspace.exposure(&real.join(file), None, Sensitivity::Secret).unwrap();
+            assert_eq!(exposure.map(|exposure| exposure.indirect), indirect, "{file}");
+        }
     }
 
     #[test]

@@ -75,16 +75,20 @@ pub(super) fn is_a_root(display: &str) -> Error {
     Error::denied(format!("{display} is a root of the workspace and cannot be changed."))
 }
 
-pub(super) fn contains_a_root(display: &str, inner: &Path) -> Error {
-    Error::denied(format!("{display} cannot be changed, because {} in it is a root of the workspace.", inner.display()))
-        .with_reason(Reason::path(display))
+/// A directory above a root or above a directory of the server's own.
+pub(super) fn contains_kept(display: &str, inner: &Path) -> Error {
+    let inner = inner.display();
+    Error::denied(format!(
+        "{display} cannot be changed: {inner} in it is a root of the workspace, or the server's own."
+    ))
+    .with_reason(Reason::path(display))
 }
 
 pub(super) fn too_deep(max: usize) -> Error {
     Error::field("path", format!("The path has more than {max} names."))
 }
 
-/// The server's data directory: keys, the audit log, the store.
+/// A directory of the server's own: keys, the audit log, the store, the configuration.
 pub(super) fn closed(display: &str) -> Error {
     Error::denied(format!("{display} belongs to the server itself and is not accessible."))
 }

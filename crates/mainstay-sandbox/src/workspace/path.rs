@@ -15,6 +15,7 @@ use super::errors::{self, PathContext as _};
 use super::fs_ops::{READ_FILE, metadata_at, open_directory, sync_directory};
 use super::journal::DirLocation;
 use super::resolve::{self, Links, MAX_DEPTH, Resolved, names_of};
+use super::roots::Rule;
 use super::{Dir, EntryKind, Metadata, OpenFile, Root, Workspace};
 use crate::identity::FileId;
 
@@ -167,15 +168,17 @@ impl WriteTarget {
         if !path.root.inner.is_empty()
             && let Some(metadata) = target.metadata()?
         {
-            if path.root.rule(metadata.identity).is_some() {
-                return Err(errors::is_a_root(&path.display));
+            match path.root.rule(metadata.identity) {
+                Some(Rule::Closed) => return Err(errors::closed(&path.display)),
+                Some(Rule::Writable | Rule::ReadOnly) => return Err(errors::is_a_root(&path.display)),
+                None => {}
             }
-            // Moving it would leave the root's path to whatever is put there next.
+            // Moving it would leave the path of what is inside to whatever is put there next.
             if links == Links::KeepLast
                 && metadata.kind == EntryKind::Directory
-                && let Some(inner) = path.workspace.root_inside(&path.root, metadata.identity)
+                && let Some(inner) = path.workspace.kept_inside(&path.root, metadata.identity)
             {
-                return Err(errors::contains_a_root(&path.display, inner.path()));
+                return Err(errors::contains_kept(&path.display, inner));
             }
         }
         Ok(target)

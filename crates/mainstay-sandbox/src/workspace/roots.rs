@@ -36,6 +36,7 @@ pub(crate) struct ClosedDir {
         expect(dead_code, reason = "only the sandbox of Linux finds a directory again under another name")
     )]
     pub(crate) identity: FileId,
+    handle: Arc<OwnedFd>,
 }
 
 impl Workspace {
@@ -86,7 +87,8 @@ impl Workspace {
                 root.inner.push((closed.identity, Rule::Closed));
             }
         }
-        Arc::make_mut(&mut self.closed).push(ClosedDir { path: closed.path, identity: closed.identity });
+        let Root { path, identity, handle, .. } = closed;
+        Arc::make_mut(&mut self.closed).push(ClosedDir { path, identity, handle: handle.into() });
         Ok(self)
     }
 
@@ -97,12 +99,16 @@ impl Workspace {
         Ok(Self { roots: views.collect::<Result<_>>()?, journal: None, closed: self.closed.clone() })
     }
 
-    /// A root that is somewhere inside a directory of `outer`. Looked for upwards from the roots, which are held open:
-    /// that takes a few system calls, however large the directory is, and asks for no name that could be exchanged.
-    pub(super) fn root_inside(&self, outer: &Root, directory: FileId) -> Option<&Root> {
-        let mut inner = self.roots.iter().filter(|root| outer.rule(root.identity).is_some());
+    /// A root, or a directory of the server's own, that is somewhere inside a directory of `outer`. Looked for upwards from
+    /// those, which are held open: that takes a few system calls, however large the directory is, and asks for no name that
+    /// could be exchanged.
+    pub(super) fn kept_inside(&self, outer: &Root, directory: FileId) -> Option<&Path> {
+        let roots = self.roots.iter().map(|root| (root.path.as_path(), root.identity, &root.handle));
+        let closed = self.closed.iter().map(|closed| (closed.path.as_path(), closed.identity, &*closed.handle));
+        let mut inner = roots.chain(closed).filter(|(_, identity, _)| outer.rule(*identity).is_some());
+        let is_inside = |identity, handle| is_inside(identity, handle, directory, outer.identity);
         // What cannot be found out may be.
-        inner.find(|root| is_inside(root, directory, outer.identity).unwrap_or(true)).map(Arc::as_ref)
+        inner.find(|(_, identity, handle)| is_inside(*identity, handle).unwrap_or(true)).map(|(path, ..)| path)
     }
 
     /// The workspace directory and the additional roots, in this order.
@@ -111,10 +117,10 @@ impl Workspace {
     }
 }
 
-/// Whether a root is inside a directory: goes up from the root as far as `top`.
-fn is_inside(root: &Root, directory: FileId, top: FileId) -> rustix::io::Result<bool> {
-    let mut below = root.identity;
-    let mut above = open_directory(&root.handle, "..")?;
+/// Whether an open directory is inside another: goes up from it as far as `top`.
+fn is_inside(inner: FileId, handle: &OwnedFd, directory: FileId, top: FileId) -> rustix::io::Result<bool> {
+    let mut below = inner;
+    let mut above = open_directory(handle, "..")?;
     loop {
         let identity = FileId::of(&above)?;
         if identity == directory {

@@ -4,6 +4,8 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use serde_json::json;
+
 use crate::PROGRAM;
 
 /// A workspace, a directory that commands may be allowed to write to, and one that is apart from both.
@@ -148,4 +150,70 @@ fn every_file_that_is_in_the_way_is_named_at_once() {
     let (started, error) = layout.start("work/config.toml", &layout.path("work/data"), "store = \"sqlite:s.db\"");
     assert!(!started && ["--data-dir", "--config"].iter().all(|word| error.contains(word)), "{error}");
     assert!(!error.contains("--store"), "a file that is apart is not named: {error}");
+}
+
+/// A home directory that is the workspace of a server whose own files are elsewhere.
+struct HomeWorkspace {
+    home: tempfile::TempDir,
+    apart: tempfile::TempDir,
+}
+
+impl HomeWorkspace {
+    fn new() -> Self {
+        // Not in `/tmp`, which commands have one of their own for.
+        let directory = || tempfile::Builder::new().prefix("home-").tempdir_in("/var/tmp").unwrap();
+        Self { home: directory(), apart: directory() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().canonicalize().unwrap().join(name)
+    }
+
+    /// `mainstay call`: whether the call succeeded, and what was printed.
+    fn call(&self, tool: &str, arguments: &serde_json::Value) -> (bool, String) {
+        let mut command = Command::new(PROGRAM);
+        command.args(["call", tool]).arg(arguments.to_string()).args(["--config", "/dev/null", "--data-dir"]);
+        command.arg(self.apart.path()).arg("--workspace").arg(self.path("")).env("HOME", self.path(""));
+        for name in ["XDG_CONFIG_HOME", "XDG_DATA_HOME", "MAINSTAY_STORE"] {
+            command.env_remove(name);
+        }
+        let out = command.stdin(Stdio::null()).output().unwrap();
+        (out.status.success(), [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap()).concat())
+    }
+}
+
+#[test]
+fn with_the_home_directory_as_the_workspace_nobody_can_plant_the_next_servers_configuration() {
+    let home = HomeWorkspace::new();
+    let store = home.path(".local/share/mainstay/mainstay.db");
+    std::fs::create_dir_all(store.parent().unwrap()).unwrap();
+    std::fs::write(&store, "of another server").unwrap();
+    for (tool, arguments) in [
+        ("files_write", json!({"path": ".config/mainstay/config.toml", "content": "[exec]\nsandbox = \"off\"\n"})),
+        ("files_read", json!({"path": ".local/share/mainstay/mainstay.db"})),
+        ("files_move", json!({"from": ".config", "to": "config"})),
+        ("files_move", json!({"from": ".config/mainstay", "to": "config"})),
+        ("files_move", json!({"from": ".local/share", "to": "share"})),
+    ] {
+        let (succeeded, printed) = home.call(tool, &arguments);
+        assert!(!succeeded && !printed.contains("of another"), "{tool} {arguments}: {printed}");
+    }
+    let script = "cat .local/share/mainstay/mainstay.db; mv .local l; mv .local/share s; mv .config c; \
+                  mv .config/mainstay m; mkdir -p .config/mainstay; echo 'x = 1' > .config/mainstay/config.toml; echo end";
+    let (_, printed) = home.call("exec_run", &json!({"command": "sh", "args": ["-c", script]}));
+    assert!(printed.contains("end") && !printed.contains("of another"), "{printed}");
+    assert!(!home.path(".config/mainstay/config.toml").exists(), "{printed}");
+    assert_eq!(std::fs::read_to_string(&store).unwrap(), "of another server", "{printed}");
+    let (succeeded, printed) = home.call("files_write", &json!({"path": ".config/other/settings", "content": "x"}));
+    assert!(succeeded, "everything else can be used: {printed}");
+}
+
+#[test]
+fn a_default_directory_behind_a_link_that_could_be_replaced_is_refused() {
+    let home = HomeWorkspace::new();
+    std::fs::create_dir_all(home.path("dotfiles/config")).unwrap();
+    symlink("dotfiles/config", home.path(".config")).unwrap();
+    let (succeeded, printed) = home.call("server_echo", &json!({"text": "x"}));
+    assert!(!succeeded && printed.contains(".config/mainstay") && printed.contains("--workspace"), "{printed}");
+    assert!(!home.path("dotfiles/config/mainstay").exists(), "nothing is created where it is refused");
 }

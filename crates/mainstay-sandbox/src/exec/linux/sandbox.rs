@@ -85,7 +85,7 @@ impl Sandbox {
                 let shared = Arc::new(Mutex::new(ProtectedScan::new(workspace, &visibility, settings)?));
                 tokio::spawn(follow_changes(Arc::downgrade(&shared)));
                 scan = Some(shared);
-                pins = Some(PinFinder::new(&visibility, workspace.roots()[0].guard.clone()));
+                pins = Some(PinFinder::new(&visibility, workspace));
             } else {
                 check_closed_dirs(workspace, &visibility, settings)?;
                 tokio::task::spawn_blocking(PrivateDir::remove_leftovers).await.map_err(Error::internal)?;
@@ -258,7 +258,7 @@ fn check_closed_dirs(workspace: &Workspace, visibility: &Visibility, settings: &
     match closed.find_map(|closed| Some((&closed.path, &visibility.around(&closed.path)?.path))) {
         Some((path, around)) => Err(Error::unavailable(format!(
             "The server's own directory {} is inside {}, which is visible to commands, and without namespaces it \
-             cannot be hidden from them; choose another with --data-dir.",
+             cannot be hidden from them; choose a smaller workspace with --workspace, or another data directory with --data-dir.",
             path.display(),
             around.display()
         ))),

@@ -21,6 +21,7 @@ use crate::exec::linux::failure::{Failure, InPhase as _, Phase};
 use crate::exec::linux::syscalls;
 use crate::exec::visibility::{Access, Origin, Visibility};
 use crate::guard::Guard;
+use crate::workspace::Workspace;
 
 /// Where the copies are mounted, one over the other, and covered at the end.
 const COPIES: &CStr = c"/.hidden/pins";
@@ -59,7 +60,14 @@ pub(crate) struct PinnedTree {
 
 impl PinFinder {
     /// Finds what is the same for every command.
-    pub(crate) fn new(visibility: &Visibility, guard: Guard) -> Self {
+    pub(crate) fn new(visibility: &Visibility, workspace: &Workspace) -> Self {
+        let closed = workspace.closed.iter().map(|closed| closed.path.as_path());
+        Self::build(visibility, workspace.roots()[0].guard.clone(), closed)
+    }
+
+    /// `closed` are the server's own directories: they are hidden, and whoever renames a directory above one of them
+    /// decides what the next start finds there.
+    fn build<'a>(visibility: &Visibility, guard: Guard, closed: impl Iterator<Item = &'a Path>) -> Self {
         let grants = || visibility.grants.iter();
         let mut writable: Vec<PathBuf> = Vec::new();
         // Parents come before what is inside them.
@@ -70,6 +78,9 @@ impl PinFinder {
         }
         let version_control = Guard::only(&VERSION_CONTROL.map(str::to_owned));
         let mut finder = Self { writable, fixed: BTreeSet::new(), guard, version_control };
+        for path in closed {
+            finder.fixed.extend(finder.above(path));
+        }
         for grant in grants() {
             finder.fixed.extend(finder.above(&grant.path));
             // A root, or a path from a setting, is opened by its path at the next start.
@@ -169,7 +180,7 @@ mod tests {
     /// A path that ends with a slash is a directory.
     fn pinned(grants: Vec<Grant>, hidden: &[&str]) -> Vec<String> {
         let visibility = Visibility { grants, ..Visibility::default() };
-        let finder = PinFinder::new(&visibility, Guard::new(&[], &[]));
+        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), std::iter::empty());
         let trees = finder.find(hidden.iter().map(|path| (Path::new(*path), path.ends_with('/')))).unwrap();
         let text = |path: &CString| path.to_str().unwrap().strip_prefix("/.hidden/pins/").unwrap().to_owned();
         trees.iter().flat_map(|tree| tree.pins.iter().map(|(path, _)| text(path))).collect()
@@ -196,10 +207,20 @@ mod tests {
     }
 
     #[test]
+    fn directories_above_the_servers_own_are_pinned_whatever_those_are_called() {
+        let visibility =
+            Visibility { grants: vec![grant("/home", Access::Write, Origin::Root)], ..Visibility::default() };
+        let closed = [Path::new("/home/.config/mainstay"), Path::new("/elsewhere/data")];
+        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), closed.into_iter());
+        let fixed: Vec<&Path> = finder.fixed.iter().map(|pin| pin.path.as_path()).collect();
+        assert_eq!(fixed, [Path::new("/home/.config")]);
+    }
+
+    #[test]
     fn the_mounts_of_a_command_are_limited() {
         let work = vec![grant("/w", Access::Write, Origin::Root)];
         let visibility = Visibility { grants: work, ..Visibility::default() };
-        let finder = PinFinder::new(&visibility, Guard::new(&[], &[]));
+        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), std::iter::empty());
         let hidden: Vec<String> = (0..=MAX_PINS).map(|number| format!("/w/{number}/.git")).collect();
         let find = |count: usize| finder.find(hidden[..count].iter().map(|path| (Path::new(path), true)));
         assert!(find(MAX_PINS).is_ok());
