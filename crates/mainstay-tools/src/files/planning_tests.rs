@@ -208,8 +208,13 @@ fn auto_run_changes() -> Vec<(&'static str, Value)> {
         ".vscode/tasks.json",
         ".cargo/config.toml",
         ".husky/pre-commit",
+        "any.code-workspace",
+        ".config/autostart/x.desktop",
+        ".bashrc",
         "new/HEAD",
         "bare/config",
+        "bare/commondir",
+        "bare/config.worktree",
         "bare/hooks/post-update",
         "bare/hooks/new/post-update",
         "link/tasks.json",
@@ -280,7 +285,9 @@ async fn changes_of_what_other_programs_run_are_allowed_asked_about_or_refused_a
 
 #[tokio::test]
 async fn names_that_only_look_like_those_other_programs_run_are_plain_files() {
-    for path in ["tasks.json", ".vscode/extensions.json", "claude.txt", "config", "hooks/x", "head.rs", "mcp.json"] {
+    for path in
+        ["tasks.json", ".vscode/extensions.json", "claude.txt", "config", "commondir", "hooks/x", "head.rs", "mcp.json"]
+    {
         let (sample, context) = (auto_run_sample(), writing());
         run(sample.tools(), &context, "write", json!({"path": path, "content": "x"})).await.unwrap();
         assert_eq!(context.audit_mark(), None, "{path}");
