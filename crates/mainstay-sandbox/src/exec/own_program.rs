@@ -40,7 +40,8 @@ impl Sandbox {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(mainstay_unsupported)))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod tests {
     use std::time::Duration;
 
