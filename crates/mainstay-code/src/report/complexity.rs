@@ -17,6 +17,8 @@ pub struct ComplexityOptions {
     pub top_files: Option<usize>,
     /// The most violations to list; `None` for all.
     pub violations: Option<usize>,
+    /// The most failed files to list; `None` for all.
+    pub failed: Option<usize>,
     /// What was measured, in words for the reason why there is nothing: `rust files in src`.
     pub sought: String,
 }
@@ -53,6 +55,9 @@ pub struct ComplexitySummary {
     pub warnings: usize,
     /// Files without figures, by name.
     pub files_failed: Vec<FailedFile>,
+    /// Files without figures that are not in the list.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub files_failed_omitted: usize,
 }
 
 /// A function over a threshold.
@@ -88,7 +93,11 @@ fn is_zero(count: &usize) -> bool {
 impl ComplexityReport {
     pub fn new(measurement: &Measurement, options: &ComplexityOptions) -> Self {
         let mut violations = violations(measurement, &options.thresholds);
-        let summary = summary(measurement, &violations);
+        let mut summary = summary(measurement, &violations);
+        if let Some(most) = options.failed {
+            summary.files_failed_omitted = summary.files_failed.len().saturating_sub(most);
+            summary.files_failed.truncate(most);
+        }
         let all = violations.len();
         violations.truncate(options.violations.unwrap_or(MAX_VIOLATIONS).min(MAX_VIOLATIONS));
         let reason = measurement.nothing_measured(&options.sought);
@@ -155,6 +164,7 @@ fn summary(measurement: &Measurement, violations: &[Violation]) -> ComplexitySum
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
         files_failed: measurement.failed.clone(),
+        files_failed_omitted: 0,
     }
 }
 

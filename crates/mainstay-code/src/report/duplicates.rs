@@ -16,8 +16,13 @@ pub struct DuplicateReport {
     /// Lines of all copies but the first of each group.
     pub duplicated_lines: u64,
     pub groups: Vec<DuplicateGroup>,
+    /// Files that could not be parsed, by name; at most 50.
     pub files_failed: Vec<FailedFile>,
+    pub files_failed_omitted: usize,
 }
+
+/// The most failed files in the report.
+const MAX_FAILED: usize = 50;
 
 /// Code that is the same in all of its places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,12 +41,20 @@ pub struct DuplicatePlace {
 
 impl DuplicateReport {
     /// The first `limit` groups. `files` has the paths of the compared files by their numbers.
-    pub fn new(groups: &[CloneGroup], files: &[String], failed: Vec<FailedFile>, limit: usize, sought: &str) -> Self {
+    pub fn new(
+        groups: &[CloneGroup],
+        files: &[String],
+        mut failed: Vec<FailedFile>,
+        limit: usize,
+        sought: &str,
+    ) -> Self {
         let reason = match (files.len(), failed.len()) {
             (0, 0) => Some(format!("There are no {sought}.")),
             (0, failed) => Some(format!("None of the {failed} {sought} could be parsed.")),
             _ => None,
         };
+        let files_failed_omitted = failed.len().saturating_sub(MAX_FAILED);
+        failed.truncate(MAX_FAILED);
         let copies = |group: &CloneGroup| {
             let lines = group.places.iter().skip(1).map(|place| u64::from(place.end_line + 1 - place.start_line));
             lines.sum::<u64>()
@@ -54,6 +67,7 @@ impl DuplicateReport {
             duplicated_lines: groups.iter().map(copies).sum(),
             groups: groups.iter().take(limit).map(|group| named(group, files)).collect(),
             files_failed: failed,
+            files_failed_omitted,
         }
     }
 }

@@ -29,7 +29,7 @@ pub fn hotspots_to_text(report: &HotspotReport) -> String {
     if report.omitted > 0 {
         let _ = writeln!(text, "[{} more files: raise limit]", report.omitted);
     }
-    write_failed(&mut text, &report.files_failed);
+    write_failed(&mut text, &report.files_failed, 0);
     text
 }
 

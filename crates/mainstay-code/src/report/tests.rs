@@ -116,6 +116,15 @@ fn the_texts_name_every_failed_file() {
     assert!(text.contains("\na.rs (cyclomatic, cognitive, nesting, code lines)\n  1: small 3 2 1 4\n"), "{text}");
 }
 
+#[test]
+fn more_failed_files_than_wanted_are_counted() {
+    let failed = |number| FailedFile { file: format!("{number}.rs"), reason: "Why.".into() };
+    let many = Measurement { failed: (0..30).map(failed).collect(), ..sample() };
+    let report = ComplexityReport::new(&many, &ComplexityOptions { failed: Some(25), ..options() });
+    assert_eq!((report.summary.files_failed.len(), report.summary.files_failed_omitted), (25, 5));
+    assert!(to_summary_text(&report).ends_with("[10 more files were not measured]\n"));
+}
+
 /// The members of an object, which must be exactly these.
 fn members<const N: usize>(value: &Value, expected: [&str; N]) -> [Value; N] {
     let object = value.as_object().unwrap_or_else(|| panic!("{value} is not an object"));

@@ -50,7 +50,7 @@ pub fn to_summary_text(report: &ComplexityReport) -> String {
         text.push_str("rank score functions max_cyclomatic avg_cognitive halstead_effort file\n");
         top.rankings.iter().for_each(|ranking| write_ranking(&mut text, ranking));
     }
-    write_failed(&mut text, &summary.files_failed);
+    write_failed(&mut text, &summary.files_failed, summary.files_failed_omitted);
     text
 }
 
@@ -131,7 +131,7 @@ pub fn to_duplicates_text(report: &DuplicateReport) -> String {
     if omitted > 0 {
         let _ = writeln!(text, "[{omitted} smaller groups: raise limit]");
     }
-    write_failed(&mut text, &report.files_failed);
+    write_failed(&mut text, &report.files_failed, report.files_failed_omitted);
     text
 }
 
@@ -149,12 +149,13 @@ fn write_ranking(text: &mut String, ranking: &Ranking) {
     );
 }
 
-pub(super) fn write_failed(text: &mut String, failed: &[FailedFile]) {
+pub(super) fn write_failed(text: &mut String, failed: &[FailedFile], omitted: usize) {
     for failed in failed.iter().take(MAX_FAILED) {
         let _ = writeln!(text, "not measured: {}: {}", one_line(&failed.file), failed.reason);
     }
-    if failed.len() > MAX_FAILED {
-        let _ = writeln!(text, "[{} more files were not measured]", failed.len() - MAX_FAILED);
+    let omitted = omitted + failed.len().saturating_sub(MAX_FAILED);
+    if omitted > 0 {
+        let _ = writeln!(text, "[{omitted} more files were not measured]");
     }
 }
 

@@ -90,7 +90,7 @@ impl CodeAnalysis {
                 let Ok(file) = location.open_file() else { return Err(as_project_path(error)) };
                 measurer.file(&file, progress)
             }
-            Err(error) => Err(error),
+            Err(error) => Err(as_project_path(error)),
         }
     }
 

@@ -16,7 +16,6 @@ pub(crate) struct Churn(pub(crate) CodeAnalysis);
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Directory in a git repository, relative to the workspace.
-    #[serde(default = "crate::defaults::workspace_root")]
     project_path: String,
     /// Days to look back.
     #[serde(default = "crate::defaults::number::<u32, 30>")]

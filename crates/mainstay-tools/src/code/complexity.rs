@@ -7,8 +7,9 @@ use super::analysis::{CodeAnalysis, SourceOptions};
 use super::{DIALECT, json_text, reply};
 use crate::progress::run_with_progress;
 
-/// How many violations a summary lists, unless the caller wants all.
+/// How many violations a summary lists, unless the caller wants all, and how many failed files.
 const SUMMARY_VIOLATIONS: usize = 20;
+const SUMMARY_FAILED: usize = 50;
 
 pub(crate) struct Complexity {
     pub(crate) analysis: CodeAnalysis,
@@ -18,10 +19,8 @@ pub(crate) struct Complexity {
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 pub(crate) struct Args {
     /// Directory or file, relative to the workspace.
-    #[serde(default = "crate::defaults::workspace_root")]
     project_path: String,
-    /// Language or toolchain (rust, deno, python-uv, go …).
-    #[serde(default = "super::every_toolchain")]
+    /// Language or toolchain (rust, deno, python-uv, go …), or all.
     toolchain: String,
     /// Format of the text; full lists every function.
     #[serde(default)]
@@ -69,6 +68,7 @@ impl Tool for Complexity {
             thresholds: Thresholds::with_maxima(args.max_cyclomatic, args.max_cognitive),
             top_files: args.top_files.filter(|files| *files > 0),
             violations: shortened.then_some(SUMMARY_VIOLATIONS),
+            failed: (args.format == Format::Summary).then_some(SUMMARY_FAILED),
             sought: sources.words(),
         };
         let (format, version) = (args.format, self.version);

@@ -44,9 +44,9 @@ fn reply(report: &impl Serialize, text: String) -> Result<Reply> {
     Ok(Reply { content: vec![Block::text(text)], structured: Some(value), failed: false })
 }
 
-/// A report as indented JSON.
+/// A report as JSON, without the white space that a model would pay for.
 fn json_text(report: &impl Serialize) -> Result<String> {
-    serde_json::to_string_pretty(report).map_err(Error::internal)
+    serde_json::to_string(report).map_err(Error::internal)
 }
 
 /// The default of an argument: every language there is.

@@ -43,13 +43,10 @@ pub(crate) fn open_directory(workspace: &Workspace, path: &str) -> Result<Dir> {
     workspace.find(path).and_then(|found| found.open_dir()).map_err(as_project_path)
 }
 
-/// Names the argument that a path was given in.
+/// Names the argument that a path was given in, also if there is nothing at that path.
 pub(crate) fn as_project_path(error: Error) -> Error {
-    if error.kind == Kind::Invalid {
-        Error { reason: Error::field("project_path", error.public.clone()).reason, ..error }
-    } else {
-        error
-    }
+    let about_the_path = matches!(error.kind, Kind::Invalid | Kind::NotFound);
+    if about_the_path { Error::field("project_path", error.public) } else { error }
 }
 
 /// The directory of the root that a directory is in.
@@ -111,11 +108,16 @@ mod tests {
     #[test]
     fn wrong_paths_are_told_with_their_argument() {
         let sample = SampleWorkspace::with(&[("a/f", "")]);
-        for (path, part) in [("a", "not in a git repository"), ("/", "outside"), ("a/f", "is a file"), ("", "empty")] {
+        for (path, part) in [
+            ("a", "not in a git repository"),
+            ("/", "outside"),
+            ("a/f", "is a file"),
+            ("", "empty"),
+            ("missing", "There is no missing"),
+        ] {
             let error = found(&sample, path).unwrap_err();
             assert!(error.public.contains(part), "{path}: {error}");
             assert_eq!(error.field_name(), Some("project_path"), "{path}");
         }
-        assert_eq!(found(&sample, "missing").unwrap_err().kind, Kind::NotFound);
     }
 }

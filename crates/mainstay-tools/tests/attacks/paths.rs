@@ -67,7 +67,9 @@ fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
         "templates_validate" => vec![json!({"resource_uri": format!("template://{path}")})],
         "templates_list" => vec![json!({"toolchain": path}), json!({"category": path})],
         "templates_search" => vec![json!({"query": "makefile", "toolchain": path})],
-        "code_complexity" | "code_functions" | "code_churn" | "code_duplicates" => vec![json!({"project_path": path})],
+        "code_complexity" => vec![json!({"project_path": path, "toolchain": "all"})],
+        "code_functions" | "code_duplicates" => vec![json!({"project_path": path})],
+        "code_churn" => vec![json!({"project_path": path}), json!({"project_path": path, "hotspots": true})],
         // These take no path.
         "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
         other if other.starts_with("server_") || other.starts_with("agents_") || other == "context_list_caches" => {

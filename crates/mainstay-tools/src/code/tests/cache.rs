@@ -89,7 +89,7 @@ async fn a_failed_file_is_told_from_the_cache_too() {
     let (sample, data) = (sample(), tempfile::tempdir().unwrap());
     let tool = Complexity { analysis: analysis(&sample, data.path()), version: "0" };
     for _ in 0..2 {
-        let reply = call(&tool, json!({})).await.unwrap();
+        let reply = call(&tool, json!({ "project_path": ".", "toolchain": "all" })).await.unwrap();
         assert!(text(&reply).contains("not measured: broken.py: The file has a syntax error in line 1."), "{reply:?}");
     }
 }

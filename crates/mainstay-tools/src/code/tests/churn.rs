@@ -193,7 +193,7 @@ async fn a_repository_without_commits_is_not_measured() {
     let repository = SampleRepository::new();
     let report = churn(&repository, ".").await;
     assert!(!report.measured && report.reason.unwrap().contains("no commits"));
-    let told = call(&Churn(repository.analysis()), json!({})).await.unwrap();
+    let told = call(&Churn(repository.analysis()), json!({ "project_path": "." })).await.unwrap();
     assert!(text(&told).starts_with("Nothing was measured"), "{told:?}");
 }
 
@@ -209,7 +209,7 @@ async fn a_damaged_repository_is_a_clear_error() {
     repository.commit("A");
     std::fs::remove_dir_all(repository.workspace.path().join(".git/objects")).unwrap();
     std::fs::create_dir(repository.workspace.path().join(".git/objects")).unwrap();
-    let error = call(&tool, json!({})).await.unwrap_err();
+    let error = call(&tool, json!({ "project_path": "." })).await.unwrap_err();
     assert!(error.public.contains("git fsck"), "{error}");
 }
 
@@ -221,10 +221,10 @@ async fn every_format_tells_the_same_files() {
     repository.commit("A");
     let tool = Churn(repository.analysis());
     for format in ["summary", "json", "markdown", "csv"] {
-        let reply = call(&tool, json!({ "format": format })).await.unwrap();
+        let reply = call(&tool, json!({ "project_path": ".", "format": format })).await.unwrap();
         assert!(text(&reply).contains("src/a.rs") && text(&reply).contains("src/b.rs"), "{format}");
         assert_eq!(reply.structured.as_ref().unwrap()["summary"]["total_files_changed"], 2, "{format}");
-        let shorter = call(&tool, json!({ "format": format, "limit": 1 })).await.unwrap();
+        let shorter = call(&tool, json!({ "project_path": ".", "format": format, "limit": 1 })).await.unwrap();
         assert!(!text(&shorter).contains("src/a.rs") || format == "json", "{format}");
         assert_eq!(shorter.structured.unwrap()["files_omitted"], 1, "{format}");
     }

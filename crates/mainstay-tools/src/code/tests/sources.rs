@@ -1,11 +1,12 @@
 //! Which files are analysed, and what is said of those that are not.
 
+use mainstay_code::DuplicatesOptions;
 use mainstay_core::{Kind, Reply, Result};
 use mainstay_sandbox::exec::ExecSettings;
 use serde_json::{Value, json};
 
 use super::repository::{SampleRepository, call, text};
-use crate::code::analysis::{CodeAnalysis, SourceOptions};
+use crate::code::analysis::{ChurnOptions, CodeAnalysis, SourceOptions};
 use crate::code::churn::Churn;
 use crate::code::complexity::Complexity;
 use crate::code::duplicates::DuplicatedCode;
@@ -18,7 +19,13 @@ fn analysis(sample: &SampleWorkspace) -> CodeAnalysis {
     CodeAnalysis::new(sample.workspace(), &ExecSettings::default(), &CodeSettings::default(), None)
 }
 
-async fn complexity(sample: &SampleWorkspace, args: Value) -> Result<Reply> {
+/// The reply to these arguments; without others, everything is measured.
+async fn complexity(sample: &SampleWorkspace, mut args: Value) -> Result<Reply> {
+    for (name, default) in [("project_path", "."), ("toolchain", "all")] {
+        if args.get(name).is_none() {
+            args[name] = default.into();
+        }
+    }
     call(&Complexity { analysis: analysis(sample), version: "0" }, args).await
 }
 
@@ -119,15 +126,18 @@ async fn wrong_arguments_are_clear_errors() {
     let error = complexity(&sample, json!({ "toolchain": "cobol" })).await.unwrap_err();
     assert_eq!((error.kind, error.field_name()), (Kind::Invalid, Some("toolchain")));
     assert!(error.public.contains("cobol") && error.public.contains("python-uv"), "{error}");
-    let error = complexity(&sample, json!({ "project_path": "missing" })).await.unwrap_err();
-    assert!(error.kind == Kind::NotFound && error.public.contains("missing"), "{error}");
-    let error = complexity(&sample, json!({ "project_path": "/etc" })).await.unwrap_err();
-    assert_eq!(error.field_name(), Some("project_path"));
+    for (path, part) in [("missing", "There is no missing"), ("/etc", "outside"), ("a.rs/x", "There is no")] {
+        let error = complexity(&sample, json!({ "project_path": path })).await.unwrap_err();
+        assert_eq!((error.kind, error.field_name()), (Kind::Invalid, Some("project_path")));
+        assert!(error.public.contains(part), "{error}");
+    }
     let few = CodeSettings { files: 1, ..CodeSettings::default() };
     sample.write("b.rs", b"fn b() {}\n");
     sample.write("c.rs", b"fn c() {}\n");
     let analysis = CodeAnalysis::new(sample.workspace(), &ExecSettings::default(), &few, None);
-    let error = call(&Complexity { analysis, version: "0" }, json!({})).await.unwrap_err();
+    let error = call(&Complexity { analysis, version: "0" }, json!({ "project_path": ".", "toolchain": "all" }))
+        .await
+        .unwrap_err();
     assert!(error.kind == Kind::TooLarge && error.public.contains("code.files"), "{error}");
 }
 
@@ -190,4 +200,21 @@ async fn hotspots_join_churn_and_complexity() {
         );
         assert!(text(&report).contains("proj/src/hot.rs:1 hot\n"), "{}", text(&report));
     }
+}
+
+#[tokio::test]
+async fn a_cancelled_call_does_no_work() {
+    let repository = SampleRepository::new();
+    repository.write("a.rs", b"fn a() {}\n");
+    repository.commit("A");
+    let (analysis, progress) = (repository.analysis(), Progress::default());
+    progress.cancel();
+    let sources = SourceOptions { path: ".".into(), toolchain: "all".into() };
+    assert_eq!(analysis.measure(&sources, &progress).unwrap_err().kind, Kind::Cancelled);
+    let options = DuplicatesOptions::default();
+    assert_eq!(analysis.duplicates(&sources, options, 1, &progress).unwrap_err().kind, Kind::Cancelled);
+    let history = ChurnOptions { path: ".".into(), days: 30 };
+    let cancelled = analysis.churn(&history, jiff::Timestamp::now(), &progress).await;
+    assert_eq!(cancelled.unwrap_err().kind, Kind::Cancelled);
+    assert_eq!(analysis.files_read_and_parsed(), (0, 0));
 }

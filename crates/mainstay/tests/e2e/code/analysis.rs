@@ -18,7 +18,12 @@ fn complexity_is_told_in_every_format() {
     project.write("broken.rs", b"fn (\n");
     project.write("binary.rs", b"fn a() {}\0\xff");
     let server = project.server(&[], &[]);
-    let call = |format: &str| server.call("code_complexity", &json!({ "format": format, "top_files": 1 }));
+    let call = |format: &str| {
+        server.call(
+            "code_complexity",
+            &json!({ "project_path": ".", "toolchain": "all", "format": format, "top_files": 1 }),
+        )
+    };
     let summary = call("summary");
     assert!(text(&summary).contains("src/lib.rs:1: error: hard cyclomatic-complexity 31 > 20\n"), "{summary}");
     assert!(!text(&summary).contains("built") && text(&summary).contains("not measured: broken.rs"), "{summary}");
@@ -37,10 +42,11 @@ fn a_restarted_server_knows_what_was_measured() {
     for number in 0..80 {
         project.write(format!("f{number}.rs"), busy(&format!("f{number}"), 2).as_bytes());
     }
-    let first = project.server(&[], &[]).call("code_complexity", &json!({}));
+    let everything = json!({ "project_path": ".", "toolchain": "all" });
+    let first = project.server(&[], &[]).call("code_complexity", &everything);
     let stored = std::fs::read(project.data.path().join("code/metrics.1")).unwrap();
     let server = project.server(&[], &[]);
-    assert_eq!(report(&server.call("code_complexity", &json!({}))), report(&first));
+    assert_eq!(report(&server.call("code_complexity", &everything)), report(&first));
     // Nothing was measured anew, so nothing was written.
     assert_eq!(std::fs::read(project.data.path().join("code/metrics.1")).unwrap(), stored);
 }
@@ -61,8 +67,8 @@ fn functions_and_copies_are_found() {
 fn unknown_toolchains_are_refused_with_those_that_are_known() {
     let project = Project::new();
     let server = project.server(&[], &[]);
-    let reply = server.call("code_complexity", &json!({ "toolchain": "fortran" }));
+    let reply = server.call("code_complexity", &json!({ "project_path": ".", "toolchain": "fortran" }));
     assert!(text(&reply).contains("fortran") && text(&reply).contains("typescript"), "{reply}");
-    let nothing = server.call("code_complexity", &json!({ "toolchain": "go" }));
+    let nothing = server.call("code_complexity", &json!({ "project_path": "./", "toolchain": "go" }));
     assert_eq!(report(&nothing)["measured"], false);
 }

@@ -62,7 +62,7 @@ fn told(report: &Value) -> BTreeMap<String, [u64; 3]> {
 fn churn_equals_what_git_prints() {
     let project = odd_repository();
     let server = project.server(&[], &[]);
-    let reply = server.call("code_churn", &json!({ "format": "json" }));
+    let reply = server.call("code_churn", &json!({ "project_path": ".", "format": "json" }));
     let (files, commits) = from_git(&project);
     assert_eq!(told(report(&reply)), files);
     let summary = &report(&reply)["summary"];
@@ -77,10 +77,10 @@ fn churn_works_where_callers_cannot_run_commands() {
     let project = odd_repository();
     // No family that runs commands, and a list of programs without git.
     let server = project.server(&["--tools", "code"], &[("MAINSTAY__EXEC__ALLOW", "[\"true\"]")]);
-    assert_eq!(told(report(&server.call("code_churn", &json!({})))), from_git(&project).0);
+    assert_eq!(told(report(&server.call("code_churn", &json!({ "project_path": "." })))), from_git(&project).0);
     // An operator who forbids git by name forbids it here as well.
     let server = project.server(&["--tools", "code"], &[("MAINSTAY__EXEC__DENY", "[\"git\"]")]);
-    let reply = server.call("code_churn", &json!({}));
+    let reply = server.call("code_churn", &json!({ "project_path": "." }));
     assert!(reply["result"]["isError"] == true && text(&reply).contains("exec.deny"), "{reply}");
 }
 
@@ -94,7 +94,7 @@ fn what_is_no_repository_is_a_clear_error() {
         assert!(reply["result"]["isError"] == true && text(&reply).contains(part), "{reply}");
     }
     project.git("", &["init", "-q"]);
-    let reply = server.call("code_churn", &json!({}));
+    let reply = server.call("code_churn", &json!({ "project_path": "." }));
     assert_eq!(
         (&report(&reply)["measured"], &report(&reply)["reason"]),
         (&json!(false), &json!("The repository has no commits."))
