@@ -33,7 +33,7 @@ async fn what_appears_between_two_commands_is_hidden_from_the_second() {
     let at = |name: &str| workspace.join(name);
     let write = |path: &Path| std::fs::write(path, SECRET).unwrap();
     assert_eq!(exposed(&fixture).await.unwrap(), "");
-    let steps: [(&str, &dyn Fn()); 7] = [
+    let steps: [(&str, &dyn Fn()); 9] = [
         ("a file in a new directory", &|| {
             std::fs::create_dir_all(at("new/er")).unwrap();
             write(&at("new/er/.env"));
@@ -57,6 +57,8 @@ async fn what_appears_between_two_commands_is_hidden_from_the_second() {
             std::fs::create_dir(at("deep/er")).unwrap();
             write(&at("deep/er/server.key"));
         }),
+        ("a directory that gets a protected name", &|| std::fs::rename(at("deep"), at(".ssh")).unwrap()),
+        ("one that loses it", &|| std::fs::rename(at(".ssh"), at("deep")).unwrap()),
         ("directories that change places", &|| {
             std::fs::rename(at("repo"), at("aside")).unwrap();
             std::fs::rename(at("deep"), at("repo")).unwrap();

@@ -46,8 +46,12 @@ struct Base {
     pins: Option<PinFinder>,
 }
 
-/// How often a command is tried if protected names keep moving while it is being started.
-const ATTEMPTS: usize = 5;
+/// How often a command is tried if protected names keep moving while it is being started: another command that renames
+/// directories all the time must not keep this one from running.
+const ATTEMPTS: usize = 32;
+
+/// After so many, everything is looked at again.
+const ATTEMPTS_WITH_NOTICES: usize = 24;
 
 impl Sandbox {
     /// Sets nothing up before the first command.
@@ -105,7 +109,7 @@ impl Sandbox {
                 Ok(child) => return Ok(child),
                 Err(failure) if failure.phase == Phase::Moved && attempt < ATTEMPTS => {
                     attempt += 1;
-                    if let Some(scan) = base.scan.as_ref().filter(|_| attempt == ATTEMPTS) {
+                    if let Some(scan) = base.scan.as_ref().filter(|_| attempt == ATTEMPTS_WITH_NOTICES) {
                         scan.lock().await.distrust();
                     }
                 }

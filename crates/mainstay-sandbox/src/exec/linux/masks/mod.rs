@@ -3,8 +3,10 @@
 //!
 //! The names have to be known before every command. [`WatchedTree`] keeps them up to date by notices from the kernel, so
 //! that a command costs the same in a workspace of any size. Where notices cannot be relied on, [`Walker`] looks at every
-//! directory instead. Both read directories with [`names`]; symbolic links are not followed.
+//! directory instead. Both read directories with [`names`]; symbolic links are not followed. What either misses because
+//! another command moves directories meanwhile, [`KnownNames`] adds.
 
+mod known_names;
 mod names;
 mod nodes;
 #[cfg(test)]
@@ -20,12 +22,13 @@ use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
 
+use self::known_names::KnownNames;
 use self::names::Search;
 use self::walk::Walker;
 use self::watch::Lost;
-use self::watched_tree::WatchedTree;
+use self::watched_tree::{Found, WatchedTree};
 use crate::exec::ExecSettings;
-use crate::exec::linux::mounts::Mask;
+use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::exec::visibility::{Origin, Visibility};
 use crate::workspace::Workspace;
 
@@ -43,8 +46,8 @@ pub(super) struct ProtectedScan {
     walks: usize,
     /// The server's own directories in what is not searched, such as programs and toolchains; no command can move them.
     closed: Vec<Mask>,
-    /// What was found the last time.
-    found: Vec<Mask>,
+    /// What was hidden from the last command.
+    known: KnownNames,
     distrusted: bool,
     max_masks: usize,
 }
@@ -57,32 +60,36 @@ impl ProtectedScan {
             |path: &Path| visibility.around(path).is_some_and(|grant| !searches || grant.origin == Origin::Machine);
         let closed = workspace.closed.iter().filter(|closed| among(&closed.path)).map(|closed| -> Result<Mask> {
             let path = CString::new(closed.path.as_os_str().as_bytes()).map_err(Error::internal)?;
-            Ok(Mask { path, identity: closed.identity, directory: true })
+            Ok(Mask { path, identity: closed.identity, directory: true, kind: MaskKind::Name })
         });
         let search = Arc::new(Search::new(workspace, visibility, settings)?);
         Ok(Self {
             tree: None,
             walker: Walker::new(search.clone()),
+            known: KnownNames::new(search.clone()),
             search,
             searches,
             walks: 0,
             closed: closed.collect::<Result<_>>()?,
-            found: Vec::new(),
             distrusted: false,
             max_masks: settings.hidden_names,
         })
     }
 
     /// Every protected name in the roots and in the paths that a setting adds. Each is a mount, and a command with
-    /// thousands of mounts takes long to start, so there is a limit.
+    /// thousands of mounts takes long to start, so there is a limit. Those inside of others come first, because they have
+    /// no path any more when the others are hidden.
     pub(super) fn masks(&mut self) -> Result<Vec<Mask>> {
+        let mut masks = Vec::new();
         if self.searches {
-            self.found = match self.watched_masks() {
+            masks = match self.watched_masks() {
                 Some(masks) => masks,
-                None => self.walker.masks()?,
+                None => self.walker.masks(&self.known)?,
             };
+            masks.extend(self.known.missing(&masks).located);
+            self.known.replace(&masks);
         }
-        let mut masks: Vec<Mask> = self.found.iter().chain(&self.closed).cloned().collect();
+        masks.extend(self.closed.iter().cloned());
         if masks.len() > self.max_masks {
             return Err(Error::unavailable(format!(
                 "There are more than {} protected names to hide from a command; raise exec.hidden_names, or exempt some \
@@ -90,8 +97,8 @@ impl ProtectedScan {
                 self.max_masks
             )));
         }
-        masks.sort_by(|a, b| a.path.cmp(&b.path));
-        masks.dedup_by(|a, b| a.path == b.path);
+        masks.sort_by(|a, b| (&b.path, b.identity).cmp(&(&a.path, a.identity)));
+        masks.dedup_by(|a, b| a.path == b.path && a.identity == b.identity);
         Ok(masks)
     }
 
@@ -105,6 +112,7 @@ impl ProtectedScan {
     pub(super) fn follow(&mut self) {
         let followed = self.tree.as_mut().map(WatchedTree::follow);
         self.distrusted |= followed.is_some_and(|followed| followed.is_err());
+        self.known.drop_removed();
     }
 
     /// The names were not where the last scan has found them, again and again: the next one reads everything.
@@ -115,20 +123,20 @@ impl ProtectedScan {
     /// The names in the watched tree; `None` if everything has to be looked at.
     fn watched_masks(&mut self) -> Option<Vec<Mask>> {
         if let Some(mut tree) = self.tree.take() {
-            let masks = if std::mem::take(&mut self.distrusted) { Err(Lost::Notices) } else { tree.masks() };
-            if let Ok(masks) = masks {
+            let distrusted = std::mem::take(&mut self.distrusted);
+            let masks = if distrusted { Err(Lost::Notices) } else { tree.masks() };
+            if let Ok(masks) = masks.and_then(|found| self.trusted(found)) {
                 self.tree = Some(tree);
                 return Some(masks);
             }
-            // What was known must not be missed by a walk that other commands try to mislead.
-            self.walker.expect(&self.found);
         }
         if self.walks > 0 {
             self.walks -= 1;
             return None;
         }
         let built = WatchedTree::build(&self.search);
-        match built.and_then(|mut tree| tree.masks().map(|masks| (tree, masks))) {
+        let read = built.and_then(|mut tree| tree.masks().map(|found| (tree, found)));
+        match read.and_then(|(tree, found)| Ok((tree, self.trusted(found)?))) {
             Ok((tree, masks)) => {
                 self.tree = Some(tree);
                 self.walker.clear();
@@ -144,5 +152,14 @@ impl ProtectedScan {
                 None
             }
         }
+    }
+
+    /// What the tree has found, unless something known is missing while directories keep moving, and its handle does not
+    /// tell where it is.
+    fn trusted(&self, found: Found) -> Result<Vec<Mask>, Lost> {
+        if !found.settled && self.known.missing(&found.masks).unlocated {
+            return Err(Lost::Notices);
+        }
+        Ok(found.masks)
     }
 }

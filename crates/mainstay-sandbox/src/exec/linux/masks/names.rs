@@ -27,7 +27,12 @@ const MAX_PATH: usize = 3800;
 
 /// Whether a directory of the workspace is so deep that it is hidden instead of searched.
 pub(super) fn is_too_deep(depth: usize, path_bytes: usize) -> bool {
-    depth > MAX_DEPTH || path_bytes > MAX_PATH
+    depth > MAX_DEPTH || is_too_long(path_bytes)
+}
+
+/// Whether nothing can be hidden at a path of this length.
+pub(super) fn is_too_long(path_bytes: usize) -> bool {
+    path_bytes > MAX_PATH
 }
 
 /// A file or directory that is hidden from commands.
@@ -43,6 +48,8 @@ pub(super) struct Hit {
 pub(super) struct Listing {
     pub(super) subdirectories: Vec<(OsString, FileId)>,
     pub(super) hits: Vec<Hit>,
+    /// An entry was renamed or removed while the directory was being read: what became of it is not known.
+    pub(super) raced: bool,
 }
 
 /// A directory that is searched with everything below it. It is held open: commands see this one under its path,
@@ -118,6 +125,11 @@ impl ProtectedNames {
         self.guard.protects(name) && !self.exempt.protects(name)
     }
 
+    /// Whether a directory is the server's own.
+    pub(super) fn is_closed(&self, identity: FileId) -> bool {
+        self.closed.contains(&identity)
+    }
+
     /// Reads a directory. Only protected names and directories need a system call each. Symbolic links are neither
     /// hidden nor followed.
     pub(super) fn read(&self, directory: BorrowedFd<'_>) -> rustix::io::Result<Listing> {
@@ -135,12 +147,15 @@ impl ProtectedNames {
             }
             let stat = match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => stat,
-                Err(Errno::NOENT) => continue,
+                Err(Errno::NOENT) => {
+                    listing.raced = true;
+                    continue;
+                }
                 Err(errno) => return Err(errno),
             };
             let (kind, identity) = (FileType::from_raw_mode(stat.st_mode), FileId::from(&stat));
             let directory = kind == FileType::Directory;
-            let closed = directory && self.closed.contains(&identity);
+            let closed = directory && self.is_closed(identity);
             if closed || (protected && kind != FileType::Symlink) {
                 listing.hits.push(Hit { name: name.to_owned(), identity, directory });
             } else if directory {

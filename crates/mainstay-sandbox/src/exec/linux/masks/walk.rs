@@ -3,63 +3,60 @@
 //! A walk runs before every command then, so a directory that has not changed since it was last read is not read again.
 //! [`Walker`] decides when a result can be trusted; [`Walk`] is one pass over the directories.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::{CString, OsStr};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_core::{Error, Result};
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
+use super::known_names::KnownNames;
 use super::names::{Hit, Listing, Search, is_too_deep};
-use crate::exec::linux::mounts::Mask;
+use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::identity::FileId;
 use crate::workspace::{DIRECTORY, Metadata};
 
 /// Long enough for one change to be distinguished from the next within a few passes, see `is_recent`.
 const BETWEEN_PASSES: Duration = Duration::from_millis(10);
 
+/// How often everything is looked at again if a known name is missing.
+const PASSES: usize = 16;
+
 /// How often a directory is read again that changes while it is being read.
-const ATTEMPTS: usize = 16;
+const ATTEMPTS: usize = 64;
 
 /// Finds protected names again and again, and remembers the directories that did not change.
 pub(super) struct Walker {
     search: Arc<Search>,
     known: HashMap<FileId, Arc<KnownDir>>,
-    /// What was found the last time, with a handle that shows whether it still exists anywhere.
-    hits: HashMap<FileId, Option<OwnedFd>>,
 }
 
 impl Walker {
     pub(super) fn new(search: Arc<Search>) -> Self {
-        Self { search, known: HashMap::new(), hits: HashMap::new() }
+        Self { search, known: HashMap::new() }
     }
 
-    /// Notes what was found by other means: it must not be missed by the next walk.
-    pub(super) fn expect(&mut self, masks: &[Mask]) {
-        self.hits = self.open_hits(masks);
-    }
-
-    /// Forgets everything, and with it the memory and the handles it takes.
+    /// Forgets everything, and with it the memory it takes.
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.search.clone());
     }
 
     /// Every protected name in the roots and in the paths that a setting adds.
     ///
-    /// A name that was found before and is missing now may have been moved while the walk was running: another command
-    /// can do that on purpose. It counts as gone if it exists nowhere any more, or if two passes saw the same
-    /// directories, none of which changed in between: then everything was where they saw it.
-    pub(super) fn masks(&mut self) -> Result<Vec<Mask>> {
+    /// A name that is known and missing now may have been moved while the walk was running: another command can do that
+    /// on purpose. Where its handle does not tell where it is, it counts as gone if two passes saw the same directories,
+    /// none of which changed in between: then everything was where they saw it.
+    pub(super) fn masks(&mut self, names: &KnownNames) -> Result<Vec<Mask>> {
         let mut seen = self.pass()?;
-        let mut looks = 0;
-        while self.misses_any(&seen.masks) {
-            looks += 1;
-            if looks > ATTEMPTS {
+        let mut passes = 0;
+        while names.missing(&seen.masks).unlocated {
+            passes += 1;
+            if passes > PASSES {
                 return Err(changing_too_fast());
             }
             std::thread::sleep(BETWEEN_PASSES);
@@ -69,31 +66,7 @@ impl Walker {
                 break;
             }
         }
-        self.hits = self.open_hits(&seen.masks);
         Ok(seen.masks)
-    }
-
-    /// Whether something that was found before is missing now, although it still exists.
-    fn misses_any(&self, masks: &[Mask]) -> bool {
-        let found: HashSet<FileId> = masks.iter().map(|mask| mask.identity).collect();
-        let exists = |handle: &Option<OwnedFd>| {
-            let links = handle.as_ref().and_then(|handle| rustix::fs::fstat(handle).ok()).map(|stat| stat.st_nlink);
-            links != Some(0)
-        };
-        self.hits.iter().any(|(identity, handle)| !found.contains(identity) && exists(handle))
-    }
-
-    /// Opens what was found. The handle shows later whether the file still exists, under whatever name; where it cannot
-    /// be opened, it may exist.
-    fn open_hits(&mut self, masks: &[Mask]) -> HashMap<FileId, Option<OwnedFd>> {
-        let hold = |mask: &Mask| {
-            let flags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-            let handle = rustix::fs::open(mask.path.as_c_str(), flags, Mode::empty()).ok()?;
-            (FileId::of(&handle) == Ok(mask.identity)).then_some(handle)
-        };
-        let mut before = std::mem::take(&mut self.hits);
-        let known = |mask: &Mask| (mask.identity, before.remove(&mask.identity).flatten().or_else(|| hold(mask)));
-        masks.iter().map(known).collect()
     }
 
     /// Reads everything once, with the help of what the previous pass knew.
@@ -250,7 +223,7 @@ impl Walk<'_> {
 
     fn hide(&mut self, path: PathBuf, identity: FileId, directory: bool) -> Result<()> {
         let path = CString::new(path.into_os_string().into_vec()).map_err(Error::internal)?;
-        self.masks.push(Mask { path, identity, directory });
+        self.masks.push(Mask { path, identity, directory, kind: MaskKind::Name });
         Ok(())
     }
 }

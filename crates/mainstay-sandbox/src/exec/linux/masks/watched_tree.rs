@@ -3,7 +3,7 @@
 //! A directory is watched before it is read, so what changes after the reading is noticed. Notices say only which
 //! directory to read again; what is there is found out by reading. A directory that is not where it was has been moved
 //! or removed: it counts as gone only when the kernel says that it is removed, or when no notice is left that could say
-//! where it went. So a command cannot make a protected name disappear from the tree by moving directories about.
+//! where it went. While directories keep moving, the tree may be that of several moments; [`Found`] says so.
 
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use super::names::{Hit, Listing, Search};
 use super::nodes::{Nodes, Place, Position};
 use super::watch::{Lost, WatchId, Watcher, check_watchable, mount_points};
-use crate::exec::linux::mounts::Mask;
+use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::identity::FileId;
 use crate::workspace::DIRECTORY;
 
@@ -50,6 +50,13 @@ pub(super) struct WatchedTree {
     changed: HashSet<WatchId>,
     /// The protected names as masks, until something changes.
     masks: Option<Vec<Mask>>,
+}
+
+/// The protected names in the tree.
+pub(super) struct Found {
+    pub(super) masks: Vec<Mask>,
+    /// Whether they are those of one moment. If not, a directory that was moved meanwhile may be missing.
+    pub(super) settled: bool,
 }
 
 /// What became of a directory that was not known.
@@ -87,10 +94,10 @@ impl WatchedTree {
     }
 
     /// Every protected name, by path, as of now. Without changes since the last time this is one system call.
-    pub(super) fn masks(&mut self) -> Result<Vec<Mask>, Lost> {
-        self.update(Until::Complete)?;
+    pub(super) fn masks(&mut self) -> Result<Found, Lost> {
+        let settled = self.update(Until::Complete)?;
         if let Some(masks) = &self.masks {
-            return Ok(masks.clone());
+            return Ok(Found { masks: masks.clone(), settled });
         }
         let mut masks = Vec::new();
         for (watch, node) in self.nodes.with_hits() {
@@ -99,39 +106,51 @@ impl WatchedTree {
             for Hit { name, identity, directory } in &node.hits {
                 let path = above.join(name);
                 let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Lost::Notices)?;
-                masks.push(Mask { path, identity: *identity, directory: *directory });
+                masks.push(Mask { path, identity: *identity, directory: *directory, kind: MaskKind::Name });
             }
         }
         self.masks = Some(masks.clone());
-        Ok(masks)
+        Ok(Found { masks, settled })
     }
 
     /// Takes in what has changed, before there is so much of it that the kernel drops notices.
     pub(super) fn follow(&mut self) -> Result<(), Lost> {
-        self.update(Until::Complete)
+        self.update(Until::Complete).map(drop)
     }
 
     pub(super) fn has_notices(&self) -> bool {
         self.watcher.has_notices()
     }
 
-    /// Takes in what has changed since the last time.
-    fn update(&mut self, until: Until) -> Result<(), Lost> {
+    /// Takes in what has changed since the last time; returns whether the tree is that of one moment.
+    fn update(&mut self, until: Until) -> Result<bool, Lost> {
+        let mut read = HashSet::new();
+        let mut confirmed = false;
         for round in 0..ROUNDS {
             let noticed = self.take_notices()?;
+            confirmed &= !noticed;
             if !noticed && self.nothing_to_read()? {
+                // A directory is missed before the notice of its move is queued. Whoever moves it holds the lock of the
+                // directory it was in until then, so reading that one again waits for the notice.
+                if !self.nodes.are_placed() && !std::mem::replace(&mut confirmed, true) {
+                    self.changed.extend(read.iter().filter(|watch| self.nodes.get(**watch).is_some()));
+                    self.masks = None;
+                    self.read_changed()?;
+                    continue;
+                }
                 // No notice is left that could say where they went: they have left the workspace.
                 for watch in self.nodes.remove_displaced() {
                     self.watcher.remove(watch);
                 }
                 self.changed.clear();
-                return Ok(());
+                return Ok(true);
             }
             self.masks = None;
+            read.extend(self.changed.iter().copied());
             self.read_changed()?;
             if round >= PATIENT_ROUNDS {
                 if until == Until::Complete && self.nodes.are_placed() && self.changed.is_empty() {
-                    return Ok(());
+                    return Ok(false);
                 }
                 std::thread::sleep(PAUSE);
             }
@@ -200,7 +219,7 @@ impl WatchedTree {
 
     /// Reads an open directory, and everything in it that is new. `false` if its entries cannot be looked at.
     fn read(&mut self, watch: WatchId, directory: BorrowedFd<'_>, position: &Position) -> Result<bool, Lost> {
-        let Listing { subdirectories, mut hits } = match self.search.names.read(directory) {
+        let Listing { subdirectories, mut hits, raced } = match self.search.names.read(directory) {
             Ok(listing) => listing,
             Err(Errno::ACCESS) => return Ok(false),
             // It was removed while it was being read: the notice comes.
@@ -210,6 +229,9 @@ impl WatchedTree {
             }
             Err(errno) => return Err(Lost::Unwatchable(format!("a directory cannot be read: {errno}"))),
         };
+        if raced {
+            self.changed.insert(watch);
+        }
         let mut inside = Vec::with_capacity(subdirectories.len());
         for (name, identity) in subdirectories {
             if self.search.is_elsewhere(identity, position.top) {

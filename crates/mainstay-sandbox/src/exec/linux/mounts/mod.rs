@@ -11,5 +11,5 @@ mod tree;
 
 pub(super) use namespaces::Namespaces;
 pub(super) use pins::{PinFinder, PinnedTree};
-pub(super) use private::{MAX_BELOW_TMP, Mask, set_up};
+pub(super) use private::{MAX_BELOW_TMP, Mask, MaskKind, set_up};
 pub(super) use tree::FileTree;
