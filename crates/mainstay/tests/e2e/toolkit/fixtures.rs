@@ -59,6 +59,6 @@ fn run(fixture: &Fixture) -> Result<(), String> {
 #[test]
 fn every_fixture_passes() {
     let all = Fixture::all(CONTRACT);
-    assert!(all.len() >= 19, "only {} fixtures were found", all.len());
+    assert!(all.len() >= 36, "only {} fixtures were found", all.len());
     run_all(&all, run);
 }
