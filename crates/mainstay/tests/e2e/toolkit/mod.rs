@@ -1,3 +1,4 @@
-//! The dialect `toolkit`, against its contract.
+//! The dialect `toolkit`, against its contract and with the families behind it.
 
 mod fixtures;
+mod templates;
