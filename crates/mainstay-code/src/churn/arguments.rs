@@ -1,11 +1,12 @@
 //! The arguments of git that produce what the parser reads.
 
-/// The format of a commit's header: a byte that no number of changed lines begins with, the time of the commit in seconds
-/// since 1970, and the author's name after `.mailmap` was applied.
+/// The format of a commit's header: a byte that no number of changed lines begins with, the time of the commit in
+/// seconds since 1970, and the author's name after `.mailmap` was applied.
 const FORMAT: &str = "--format=%x02%ct %aN";
 
-/// What git must not do, whatever the configuration of the repository says: it comes from others. Pagers, hooks, monitors
-/// and external diff programs would run code, a missing object of a partial clone would be fetched from elsewhere.
+/// What git must not do, whatever the configuration of the repository says: it comes from others. Pagers, hooks,
+/// monitors and external diff programs would run code, a missing object of a partial clone would be fetched from
+/// elsewhere.
 const SAFE: &[&str] = &[
     "--no-pager",
     "--no-optional-locks",
@@ -59,8 +60,8 @@ pub fn tree_arguments(repository: Layout) -> Vec<String> {
     repository.arguments(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])
 }
 
-/// Where the data of a repository is, seen from its top, which is git's working directory. Git is told, so that it looks
-/// nowhere else: what it finds by itself could be another repository than the one that was asked for.
+/// Where the data of a repository is, seen from its top, which is git's working directory. Git is told, so that it
+/// looks nowhere else: what it finds by itself could be another repository than the one that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// With files beside the directory, or file, `.git`.

@@ -1,4 +1,7 @@
 //! A churn report as text: a summary for reading, Markdown for documents, CSV for spreadsheets.
+//!
+//! Paths and names come from a repository and may contain anything; none of them may look like a line, a cell or a
+//! record of its own.
 
 use std::fmt::Write as _;
 
@@ -64,6 +67,7 @@ pub fn to_markdown(report: &ChurnReport) -> String {
             file.unique_authors,
             file.additions,
             file.deletions,
+            // The day is enough for a table.
             file.last_modified.get(..10).unwrap_or(&file.last_modified),
             markdown_cell(&file.path)
         );
@@ -72,6 +76,7 @@ pub fn to_markdown(report: &ChurnReport) -> String {
         let _ = writeln!(text, "\n{} more files are not listed.", report.files_omitted);
     }
     text.push_str("\n## Authors\n\n| Author | Commits |\n|---|---:|\n");
+    // The sort is stable: authors with as many commits stay in the order of their names.
     let mut authors: Vec<_> = report.summary.author_contributions.iter().collect();
     authors.sort_by(|a, b| b.1.cmp(a.1));
     for (author, commits) in authors {

@@ -30,10 +30,12 @@ pub struct History {
     /// Files that were renamed, and the file they became: their old name has newer changes as well.
     continued: Vec<(FileNumber, FileNumber)>,
     authors: HashMap<Box<[u8]>, AuthorNumber>,
+    /// By the number of the author.
     commits_by_author: Vec<u64>,
     /// Which authors have changed which files.
     authorship: HashSet<(FileNumber, AuthorNumber)>,
     commits: u64,
+    /// Of the present commit.
     time: i64,
     author: AuthorNumber,
 }
@@ -87,6 +89,7 @@ impl History {
         self.continued.iter().map(|(old, _)| &*self.files[*old as usize].path)
     }
 
+    /// Begins the next commit, which is older than the one before in all but odd histories.
     pub(super) fn begin_commit(&mut self, time: i64, author: &[u8]) {
         self.end_commit();
         self.commits += 1;
@@ -122,12 +125,14 @@ impl History {
         }
     }
 
+    /// Counts a change of the present commit.
     pub(super) fn change(&mut self, path: &[u8], change: Change) -> Result<(), TooManyFiles> {
         let file = self.file(path)?;
         self.add(file, change);
         Ok(())
     }
 
+    /// Counts a change of a file that has got a new path in the present commit.
     pub(super) fn rename(&mut self, old: &[u8], new: &[u8], change: Change) -> Result<(), TooManyFiles> {
         let file = self.file(new)?;
         self.add(file, change);
@@ -179,7 +184,8 @@ impl History {
                 joined.entry(old).or_insert(new);
             }
         }
-        // A name may have been joined with one that was joined itself; as often as there are joins, then it is a circle.
+        // A name may have been joined with one that was joined itself; as often as there are joins, then it is a
+        // circle.
         let target = |mut file: FileNumber| {
             for _ in 0..=joined.len() {
                 match joined.get(&file) {

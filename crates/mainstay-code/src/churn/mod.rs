@@ -1,9 +1,9 @@
 //! Churn: how often and by how much each file of a repository has changed in a period, from the output of `git log
 //! --numstat`.
 //!
-//! Starts nothing and reads nothing: [`log_arguments`] says how to run git, [`LogParser`] takes its output piece by piece,
-//! and [`ChurnReport`] is what came of it. All figures are git's own, added up. Merge commits count as commits and, as in
-//! git, change no lines. The history of a renamed file counts for its current name.
+//! Starts nothing and reads nothing: [`log_arguments`] says how to run git, [`LogParser`] takes its output piece by
+//! piece, and [`ChurnReport`] is what came of it. All figures are git's own, added up. Merge commits count as commits
+//! and, as in git, change no lines. The history of a renamed file counts for its current name.
 
 mod arguments;
 mod formats;

@@ -1,8 +1,8 @@
 //! Reads the output of git as it arrives. Nothing is allocated for a line: a path is only kept if it is new.
 //!
-//! With `-z`, everything ends with a NUL byte, so names may contain any other one. A commit is its header; the first of its
-//! changes begins with a newline. A change is `added TAB deleted TAB path`, with dashes for a binary file; if the path is
-//! empty, the old and the new path of a renamed file follow.
+//! With `-z`, everything ends with a NUL byte, so names may contain any other one. A commit is its header; the first of
+//! its changes begins with a newline. A change is `added TAB deleted TAB path`, with dashes for a binary file; if the
+//! path is empty, the old and the new path of a renamed file follow.
 
 use super::history::{Change, History, TooManyFiles};
 

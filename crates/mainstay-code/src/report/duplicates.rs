@@ -8,6 +8,7 @@ use crate::CloneGroup;
 /// Code that occurs more than once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuplicateReport {
+    /// False if there was nothing to compare: `reason` says why.
     pub measured: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -15,6 +16,7 @@ pub struct DuplicateReport {
     pub total_groups: usize,
     /// Lines of all copies but the first of each group.
     pub duplicated_lines: u64,
+    /// The largest first.
     pub groups: Vec<DuplicateGroup>,
     /// Files that could not be parsed, by name; at most 50.
     pub files_failed: Vec<FailedFile>,
@@ -32,6 +34,7 @@ pub struct DuplicateGroup {
     pub places: Vec<DuplicatePlace>,
 }
 
+/// One copy; both lines are part of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DuplicatePlace {
     pub file: String,
@@ -72,6 +75,7 @@ impl DuplicateReport {
     }
 }
 
+/// A group with the paths of its files instead of their numbers.
 fn named(group: &CloneGroup, files: &[String]) -> DuplicateGroup {
     let places = group.places.iter().map(|place| DuplicatePlace {
         file: files.get(place.file).cloned().unwrap_or_default(),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::measurement::Measurement;
 use crate::FunctionMetrics;
 
-/// Which functions to list, and in which order.
+/// Which functions to list, and in which order. A minimum of 0 selects all.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionQuery {
     /// A part of the qualified name, compared without case.
@@ -14,9 +14,11 @@ pub struct FunctionQuery {
     pub min_cognitive: u32,
     pub min_lines: u32,
     pub order: FunctionOrder,
+    /// The most functions to list.
     pub limit: usize,
 }
 
+/// What functions are sorted by, the highest figure first unless said otherwise.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum FunctionOrder {
     #[default]
@@ -34,6 +36,7 @@ pub enum FunctionOrder {
 /// The functions that a query selects.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FunctionList {
+    /// False if there was nothing to measure: `reason` says why.
     pub measured: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,

@@ -1,4 +1,4 @@
-//! A hotspot report as text, Markdown and CSV.
+//! A hotspot report as text, Markdown and CSV, with the rules of the churn formats for odd names.
 
 use std::fmt::Write as _;
 
@@ -80,6 +80,7 @@ pub fn hotspots_to_csv(report: &HotspotReport) -> String {
     text
 }
 
+/// What was ranked, or why nothing was.
 fn headline(report: &HotspotReport) -> String {
     let HotspotReport { repository_root, period_days, total_commits, reason, .. } = report;
     match reason {

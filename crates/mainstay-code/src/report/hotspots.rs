@@ -28,6 +28,7 @@ pub struct Hotspot {
 /// All hotspots of a repository, the highest score first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HotspotReport {
+    /// False if there was nothing to rank: `reason` says why.
     pub measured: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -63,6 +64,7 @@ impl HotspotReport {
                 worst_line: worst.map_or(0, |function| function.span.start_line),
             });
         }
+        // Relative to what is there: the absolute score says little about which file to begin with.
         let highest = hotspots.iter().map(|hotspot| hotspot.complexity_score).fold(0.0, f64::max);
         for hotspot in &mut hotspots {
             let complexity = if highest > 0.0 { hotspot.complexity_score / highest } else { 0.0 };

@@ -12,8 +12,8 @@ const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os
 /// What need not be escaped in the path of a URI; slashes stay between names.
 const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// The report as one run of a tool of this version. Files that could not be measured are notifications of the run; a run
-/// that has measured nothing is not a successful one.
+/// The report as one run of a tool of this version. Files that could not be measured are notifications of the run; a
+/// run that has measured nothing is not a successful one.
 pub fn to_sarif(report: &ComplexityReport, version: &str) -> Value {
     let mut notifications: Vec<Value> = report.summary.files_failed.iter().map(notification).collect();
     if let Some(reason) = &report.reason {
@@ -37,6 +37,8 @@ pub fn to_sarif(report: &ComplexityReport, version: &str) -> Value {
     })
 }
 
+/// What a rule is about. The level of a finding is told with the finding; this is the one that code hosts show for the
+/// rule.
 fn rule(rule: Rule) -> Value {
     let description = match rule {
         Rule::Cyclomatic => "The number of independent paths through a function.",
@@ -50,6 +52,7 @@ fn rule(rule: Rule) -> Value {
     })
 }
 
+/// A finding: where the function is, by line and by name, and the figures for programs that compare runs.
 fn result(violation: &Violation) -> Value {
     let index = Rule::ALL.iter().position(|rule| *rule == violation.rule);
     json!({
@@ -68,6 +71,7 @@ fn result(violation: &Violation) -> Value {
     })
 }
 
+/// A file that the run could not look at. It is no finding: nothing is known about it.
 fn notification(failed: &FailedFile) -> Value {
     json!({
         "level": "warning",

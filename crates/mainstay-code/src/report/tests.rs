@@ -8,7 +8,8 @@ use super::*;
 use crate::churn::{ChurnReport, LogParser, Period};
 use crate::{Language, analyze};
 
-/// A function with so many conditions one after the other: its cyclomatic complexity is one more, its cognitive the same.
+/// A function with so many conditions one after the other: its cyclomatic complexity is one more, its cognitive the
+/// same.
 fn function(name: &str, conditions: usize) -> String {
     format!("fn {name}(x: u32) {{\n{}}}\n", "    if x > 1 { g(); }\n".repeat(conditions))
 }

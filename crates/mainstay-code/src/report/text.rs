@@ -1,4 +1,6 @@
 //! Reports as text for reading: short, one finding in each line, without words that are the same in every report.
+//!
+//! Columns are separated by spaces and named once. A place is `path:line`, which editors and models both open.
 
 use std::fmt::Write as _;
 
@@ -16,6 +18,7 @@ const MAX_FAILED: usize = 20;
 pub fn to_summary_text(report: &ComplexityReport) -> String {
     let mut text = String::new();
     let summary = &report.summary;
+    // Zeros would be read as a result.
     if let Some(reason) = &report.reason {
         let _ = writeln!(text, "Nothing was measured: {reason}");
     } else {
@@ -57,6 +60,7 @@ pub fn to_summary_text(report: &ComplexityReport) -> String {
 /// The summary, and the figures of every function by file.
 pub fn to_full_text(report: &ComplexityReport, measurement: &Measurement) -> String {
     let mut text = to_summary_text(report);
+    // Counted down over all files: the last file may be listed in part.
     let mut left = MAX_FUNCTIONS;
     for file in measurement.files.iter().filter(|file| !file.metrics.functions.is_empty()) {
         if left == 0 {
@@ -135,6 +139,7 @@ pub fn to_duplicates_text(report: &DuplicateReport) -> String {
     text
 }
 
+/// A line of the ranking, in the order of the column names.
 fn write_ranking(text: &mut String, ranking: &Ranking) {
     let _ = writeln!(
         text,
@@ -149,6 +154,7 @@ fn write_ranking(text: &mut String, ranking: &Ranking) {
     );
 }
 
+/// Names files without figures; `omitted` are those that the report itself does not list.
 pub(super) fn write_failed(text: &mut String, failed: &[FailedFile], omitted: usize) {
     for failed in failed.iter().take(MAX_FAILED) {
         let _ = writeln!(text, "not measured: {}: {}", one_line(&failed.file), failed.reason);

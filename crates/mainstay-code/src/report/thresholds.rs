@@ -30,6 +30,7 @@ impl Limit {
     }
 }
 
+/// How far a function is over: past the warning threshold, or past the error threshold too. Ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -38,6 +39,7 @@ pub enum Severity {
 }
 
 impl Severity {
+    /// The word that reports and SARIF use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -66,6 +68,7 @@ pub enum Rule {
 impl Rule {
     pub const ALL: [Self; 2] = [Self::Cyclomatic, Self::Cognitive];
 
+    /// The name of the rule in reports; a promise of contract 004.
     pub fn id(self) -> &'static str {
         match self {
             Self::Cyclomatic => "cyclomatic-complexity",
@@ -73,6 +76,7 @@ impl Rule {
         }
     }
 
+    /// The figure in a sentence.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Cyclomatic => "cyclomatic complexity",

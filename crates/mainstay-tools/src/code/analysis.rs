@@ -30,6 +30,7 @@ struct Inner {
     workspace: Workspace,
     settings: CodeSettings,
     git: Git,
+    /// What was measured before, by this process and by others.
     store: MetricsStore,
     counters: Counters,
 }
@@ -56,11 +57,13 @@ impl SourceOptions {
 pub struct ChurnOptions {
     /// A directory in a repository.
     pub path: String,
+    /// How far to look back from now.
     pub days: u32,
 }
 
 impl CodeAnalysis {
-    /// Nothing is read or started before the first analysis. Without a cache directory, metrics are kept in memory alone.
+    /// Nothing is read or started before the first analysis. Without a cache directory, metrics are kept in memory
+    /// alone.
     pub fn new(workspace: &Workspace, exec: &ExecSettings, settings: &CodeSettings, cache: Option<&Path>) -> Self {
         Self(Arc::new(Inner {
             workspace: workspace.clone(),
@@ -81,6 +84,7 @@ impl CodeAnalysis {
     pub fn measure(&self, options: &SourceOptions, progress: &Progress) -> Result<Measurement> {
         let measurer = self.measurer(&options.toolchain, String::new())?;
         let location = self.0.workspace.find(&options.path).map_err(as_project_path)?;
+        // What is not a directory may be a file; if it is neither, the first error says why.
         match location.open_dir() {
             Ok(directory) => {
                 let prefix = prefix_of(&directory);
@@ -94,6 +98,7 @@ impl CodeAnalysis {
         }
     }
 
+    /// What measures files of a toolchain; an unknown one is refused before anything is read.
     fn measurer(&self, toolchain: &str, prefix: String) -> Result<Measurer<'_>> {
         let Inner { settings, store, counters, .. } = &*self.0;
         Ok(Measurer { store, settings, languages: languages_of(toolchain)?, prefix, counters })
@@ -136,15 +141,18 @@ impl CodeAnalysis {
             analysis.measurer("all", prefix)?.directory(&Arc::new(start), &measuring)
         });
         let churn = self.churn_of(&repository, options.days, now, progress);
+        // Git is a process of its own, so both work at the same time.
         let (measurement, churn) = tokio::try_join!(measure, churn)?;
         Ok(HotspotReport::new(&churn, &measurement, limit))
     }
 
+    /// Finds a repository on a blocking thread: directories are opened on the way.
     async fn repository(&self, path: &str) -> Result<Repository> {
         let (workspace, path) = (self.0.workspace.clone(), path.to_owned());
         blocking(move || Repository::find(&workspace, &path)).await
     }
 
+    /// The churn of a repository that was found.
     async fn churn_of(
         &self,
         repository: &Repository,

@@ -11,6 +11,7 @@ use crate::progress::run_reporting;
 /// How many files a summary lists if the caller does not say.
 const SUMMARY_FILES: usize = 50;
 
+/// Reads the history with git, and source files too if it is to rank hotspots.
 pub(crate) struct Churn(pub(crate) CodeAnalysis);
 
 #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -61,6 +62,7 @@ impl Tool for Churn {
         let options = ChurnOptions { path: args.project_path, days: args.period_days };
         let now = context.clock.now();
         let analysis = &self.0;
+        // A list for reading is short; one for a program or a spreadsheet is whole.
         let most = args.limit.or_else(|| (args.format == Format::Summary).then_some(SUMMARY_FILES));
         if args.hotspots {
             let most = most.unwrap_or(usize::MAX);
@@ -79,6 +81,7 @@ impl Tool for Churn {
     }
 }
 
+/// The hotspots in the format that the caller has chosen.
 fn hotspots_as_text(report: &HotspotReport, format: Format) -> Result<String> {
     Ok(match format {
         Format::Summary => hotspots_to_text(report),
@@ -88,6 +91,7 @@ fn hotspots_as_text(report: &HotspotReport, format: Format) -> Result<String> {
     })
 }
 
+/// The churn in the format that the caller has chosen.
 fn as_text(report: &ChurnReport, format: Format) -> Result<String> {
     Ok(match format {
         Format::Summary => to_summary(report),

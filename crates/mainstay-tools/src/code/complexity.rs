@@ -13,6 +13,7 @@ const SUMMARY_FAILED: usize = 50;
 
 pub(crate) struct Complexity {
     pub(crate) analysis: CodeAnalysis,
+    /// The version of this program, which SARIF names.
     pub(crate) version: &'static str,
 }
 
@@ -79,6 +80,7 @@ impl Tool for Complexity {
                 Format::Summary => reply(&report, to_summary_text(&report)),
                 Format::Full => reply(&report, to_full_text(&report, &measurement)),
                 Format::Json => reply(&report, json_text(&report)?),
+                // For programs as well: who asks for SARIF as a method wants nothing else.
                 Format::Sarif => {
                     let sarif = to_sarif(&report, version);
                     let text = json_text(&sarif)?;

@@ -1,4 +1,7 @@
 //! Reads the source files of a directory one after the other, in the order of their paths, and finds what they share.
+//!
+//! Not in parallel: all tokens are in one list, whose order decides how groups and places are numbered, and equal trees
+//! have to give equal reports.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
@@ -19,6 +22,8 @@ use crate::walk::{Collected, StopSignal, Visitor, WalkEntry};
 type Found = (Vec<u8>, Language);
 
 /// Finds source files by their names.
+///
+/// Scripts without an extension are left out: it would take reading every such file to know them.
 struct SourceFinder(&'static [Language]);
 
 impl Visitor for SourceFinder {
@@ -50,6 +55,7 @@ pub(super) fn find_sources(
 
 /// The files to compare.
 pub(super) struct Files<'a> {
+    /// The directory that all paths are relative to.
     pub(super) start: &'a Arc<Dir>,
     /// What paths in the report begin with.
     pub(super) prefix: String,
@@ -75,6 +81,7 @@ impl Files<'_> {
             let content = self.open(path, &mut opened).and_then(|file| file.read_whole(settings.file_bytes));
             let added = match content {
                 Ok(Some(content)) => match duplicates.add(*language, &content, &wanted) {
+                    // Not the file's fault, so it is not reported as failed.
                     Err(NotMeasured::Cancelled) => return Err(stopped(NotMeasured::Cancelled)),
                     added => added.map_err(|reason| reason.to_string()),
                 },
@@ -111,6 +118,7 @@ impl Files<'_> {
         }
     }
 
+    /// Opens a directory name by name: a link that has taken the place of one of them is refused.
     fn descend(&self, path: &Path) -> Result<Dir> {
         let mut here: Option<Dir> = None;
         for name in path {

@@ -51,6 +51,7 @@ pub(crate) enum Sort {
     Path,
 }
 
+/// The argument has names of its own: what it is called is a promise to callers.
 impl From<Sort> for FunctionOrder {
     fn from(sort: Sort) -> Self {
         match sort {

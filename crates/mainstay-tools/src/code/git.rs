@@ -27,8 +27,8 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// The variables of git. A missing object is not fetched, nobody is asked for a password, messages are in English.
 ///
-/// The last three are those of the C library of most Linux systems: memory that git frees is used again instead of being
-/// given back and cleared by the kernel each time, which saves a twentieth of git's CPU time.
+/// The last three are those of the C library of most Linux systems: memory that git frees is used again instead of
+/// being given back and cleared by the kernel each time, which saves a twentieth of git's CPU time.
 const VARIABLES: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -46,7 +46,9 @@ const VARIABLES: &[(&str, &str)] = &[
 /// Git, as the server runs it.
 pub(crate) struct Git {
     workspace: Workspace,
+    /// The operator's settings for commands; git runs under what of them applies to a program of the server's own.
     settings: ExecSettings,
+    /// The longest that one run may take.
     limit: Duration,
     /// Made when it is first needed.
     sandbox: OnceLock<Sandbox>,
@@ -55,6 +57,7 @@ pub(crate) struct Git {
 /// How a run of git has ended.
 struct Ended {
     succeeded: bool,
+    /// The beginning of what git wrote to its standard error.
     messages: String,
 }
 
@@ -83,6 +86,7 @@ impl Git {
         if ended.succeeded {
             return parser.finish().map(Some).map_err(|error| unusable(&error));
         }
+        // Git has one exit status for every failure; its messages are in English, because `LC_ALL` says so.
         if ended.messages.contains("does not have any commits yet") {
             return Ok(None);
         }
@@ -142,11 +146,13 @@ impl Git {
                 messages.extend_from_slice(&bytes[..bytes.len().min(room)]);
                 Ok(())
             };
+            // Both at once: git waits when a pipe is full that nobody reads.
             tokio::try_join!(read_all(stdout, &mut output), read_all(stderr, &mut keep))?;
             let status = child.wait().await.map_err(Error::internal)?;
             let messages = String::from_utf8_lossy(&messages).into_owned();
             Ok(Ended { succeeded: status.code == 0, messages })
         };
+        // Whatever ends first: dropping the child ends git.
         tokio::select! {
             ended = tokio::time::timeout(self.limit, work) => ended.map_err(|_elapsed| {
                 let seconds = self.limit.as_secs();
@@ -165,10 +171,12 @@ impl Git {
         let variables: BTreeMap<String, String> =
             VARIABLES.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
         let sandbox = Sandbox::for_own_program(&self.workspace, &self.settings, GIT, PREFIX, variables)?;
+        // Another call may have been first; nothing was set up for this one yet.
         Ok(self.sandbox.get_or_init(|| sandbox))
     }
 }
 
+/// Hands a stream over piece by piece, so that no more than one read of it is in memory.
 async fn read_all(stream: Option<impl AsyncRead + Unpin>, take: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let Some(mut stream) = stream else { return Ok(()) };
     let mut buffer = vec![0; READ_BYTES];
@@ -204,6 +212,7 @@ fn failure(repository: &Repository, messages: String) -> Error {
     Error::field("project_path", text).with_detail(messages)
 }
 
+/// The output of git cannot be used: there is too much of it, or it is not what these arguments give.
 fn unusable(error: &ParseError) -> Error {
     match error {
         ParseError::TooManyFiles(limit) => {

@@ -1,4 +1,7 @@
 //! Finds the source files of a directory and measures them, on all cores.
+//!
+//! Measuring is the visit of a walk: the threads that walk also read and parse, and results arrive in the order of
+//! paths.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -47,6 +50,7 @@ impl Measurer<'_> {
     pub(super) fn directory(&self, start: &Arc<Dir>, progress: &Progress) -> Result<Measurement> {
         self.store.load();
         let found = walk(self.settings, progress).run(start, self)?;
+        // Before anything is reported: a part of the files would be taken for all of them.
         check_count(found.items, self.settings)?;
         let mut measurement = Measurement::default();
         for visited in found.list {
@@ -118,6 +122,7 @@ impl Measurer<'_> {
         let metadata = found.directory.metadata(&found.entry.name).ok()?;
         let state = FileState::new(&found.directory.absolute(), &found.entry.name, &metadata);
         let measured = |metrics| MeasuredFile { path: self.path(found), metrics };
+        // Of a script without an extension the language is only known once it was read.
         if by_name.is_some() {
             if let Some(outcome) = self.store.unchanged(&state) {
                 return Some(outcome.map(measured).map_err(|reason| reason.to_string()));
@@ -139,6 +144,7 @@ impl Measurer<'_> {
         Some(self.outcome(&opened, &state, language, wanted).map(measured))
     }
 
+    /// The path of an entry in the report.
     fn path(&self, found: &WalkEntry<'_>) -> String {
         format!("{}{}", self.prefix, found.path().display())
     }
@@ -147,6 +153,7 @@ impl Measurer<'_> {
 impl Visitor for Measurer<'_> {
     type Worker = ();
     type Item = Visited;
+    // Parsing takes much longer than sharing the entries of a directory among threads.
     const PARALLEL_ENTRIES: bool = true;
 
     fn worker(&self) -> Self::Worker {}
@@ -166,6 +173,7 @@ fn may_be_script(name: &str) -> bool {
     !name.trim_start_matches('.').contains('.')
 }
 
+/// Why a file of this size is not measured. Its size is known without reading it.
 fn too_large(metadata: &Metadata, limit: u64) -> String {
     format!("The file has {} bytes; more than {limit} are not measured (code.file_bytes).", metadata.size)
 }

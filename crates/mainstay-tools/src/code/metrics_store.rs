@@ -1,8 +1,8 @@
 //! Metrics of files that were measured before, in memory and in the data directory.
 //!
 //! Two tables: what a file's content was when its metadata was last seen, and the metrics of each content. A file whose
-//! metadata is the same is not opened; one with known content is read and not parsed. Both files in the data directory may
-//! be removed at any time, and one that is damaged is empty: that only costs the time to measure again.
+//! metadata is the same is not opened; one with known content is read and not parsed. Both files in the data directory
+//! may be removed at any time, and one that is damaged is empty: that only costs the time to measure again.
 
 use std::collections::HashMap;
 use std::io::Read as _;

@@ -1,7 +1,7 @@
 //! The family `code`: how complex source code is, how it has changed, and where it is duplicated. One file per tool.
 //!
-//! The figures come from mainstay-code, which works on bytes; here files are found and read through the sandbox, and git
-//! is run. [`CodeAnalysis`] does both, independent of any call, so that the command line gives the same figures.
+//! The figures come from mainstay-code, which works on bytes; here files are found and read through the sandbox, and
+//! git is run. [`CodeAnalysis`] does both, independent of any call, so that the command line gives the same figures.
 
 mod churn;
 mod complexity;
