@@ -147,6 +147,9 @@ fn unexpected(bytes: &[u8]) -> ParseError {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
+    use super::super::history::FileHistory;
     use super::*;
 
     /// Two commits: the newer one renames a file whose name has a tab and a newline in it and changes a binary one.
@@ -210,5 +213,42 @@ mod tests {
         let refused = (0..1000).find_map(|_| parser.push(&endless).err());
         assert!(matches!(refused, Some(ParseError::Unexpected(_))));
         assert!(parser.partial.len() < 2 * MAX_TOKEN_BYTES);
+    }
+
+    /// Tokens of a log in any order: most orders are nothing that git prints.
+    fn log() -> impl Strategy<Value = Vec<u8>> {
+        let token = prop_oneof![
+            "\\x02[0-9]{1,12} [A-C]?".prop_map(String::into_bytes),
+            "\n?[0-9]{1,3}\t[0-9]{1,3}\t[a-c]{0,2}".prop_map(String::into_bytes),
+            "\n?-\t-\t[a-c]{0,2}".prop_map(String::into_bytes),
+            proptest::collection::vec(any::<u8>(), 0..8),
+        ];
+        proptest::collection::vec(token, 0..40).prop_map(|tokens| tokens.join(&0))
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_parsed_or_refused_and_the_same_in_any_pieces(log in log(), size in 1_usize..20) {
+            let whole = parsed(&[&log]).map(|history| told(&history));
+            let pieces: Vec<&[u8]> = log.chunks(size).collect();
+            prop_assert_eq!(parsed(&pieces).map(|history| told(&history)), whole);
+        }
+
+        #[test]
+        fn no_line_is_lost_whatever_is_renamed(changes in proptest::collection::vec((0_u64..9, "[a-d]", "[a-d]"), 1..30)) {
+            let mut log = Vec::new();
+            for (lines, old, new) in &changes {
+                let paths = if old == new { new.clone() } else { format!("\0{old}\0{new}") };
+                log.extend(format!("\x0210 A\0\n{lines}\t1\t{paths}\0").into_bytes());
+            }
+            let history = parsed(&[&log]).unwrap();
+            for exists in [true, false] {
+                let files = history.files(&|_| exists);
+                let sum = |figure: fn(&FileHistory) -> u64| files.iter().map(figure).sum::<u64>();
+                prop_assert_eq!(sum(|file| file.additions), changes.iter().map(|(lines, ..)| lines).sum::<u64>());
+                prop_assert_eq!(sum(|file| file.deletions), changes.len() as u64);
+                prop_assert_eq!(sum(|file| file.commits), changes.len() as u64);
+            }
+        }
     }
 }

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mainstay_code::churn::ChurnReport;
 use mainstay_core::Kind;
+use mainstay_sandbox::exec::{ExecSettings, SandboxMode};
 use serde_json::json;
 
 use super::repository::{SampleRepository, call, text};
-use crate::code::analysis::ChurnOptions;
+use crate::code::analysis::{ChurnOptions, CodeAnalysis};
 use crate::code::churn::Churn;
 use crate::progress::Progress;
+use crate::setup::CodeSettings;
 
 async fn churn(repository: &SampleRepository, path: &str) -> ChurnReport {
     let options = ChurnOptions { path: path.into(), days: 30 };
@@ -173,6 +175,24 @@ async fn a_repository_cannot_make_git_run_its_programs() {
     let report = churn(&repository, ".").await;
     assert_eq!(figures(&report)["a.rs"], (1, 1, 1, 0));
     assert!(!mark.exists());
+}
+
+#[tokio::test]
+async fn without_a_sandbox_git_still_looks_nowhere_else() {
+    let repository = SampleRepository::new();
+    repository.write("a.rs", b"1\n");
+    repository.write("inner/.git/HEAD", b"no repository\n");
+    repository.write("inner/b.rs", b"1\n");
+    repository.commit("A");
+    let exec = ExecSettings { sandbox: SandboxMode::Off, ..ExecSettings::default() };
+    let analysis = CodeAnalysis::new(repository.workspace.workspace(), &exec, &CodeSettings::default(), None);
+    let churn = async |path: &str| {
+        let options = ChurnOptions { path: path.into(), days: 30 };
+        analysis.churn(&options, jiff::Timestamp::now(), &Progress::default()).await
+    };
+    assert_eq!(figures(&churn(".").await.unwrap()), told_by_git(&repository, &[]).0);
+    // Git by itself would go on upwards and tell the history of another repository.
+    assert!(churn("inner").await.unwrap_err().public.contains("inner has a .git"));
 }
 
 #[tokio::test]
