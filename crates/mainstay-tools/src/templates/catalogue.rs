@@ -109,22 +109,42 @@ fn check_known(field: &str, name: Option<&str>, known: &[&str]) -> Result<()> {
     }
 }
 
+/// The most names that an error lists.
+const MAX_NAMED: usize = 20;
+
 /// The error for a URI or a name that no template has, with the one that was probably meant.
 pub(super) fn not_found(wanted: &str, known: &[String]) -> Error {
-    let hint = nearest(wanted, known)
-        .map_or_else(|| format!("There are: {}.", known.join(", ")), |nearest| format!("Did you mean {nearest}?"));
+    let hint = nearest(wanted, known).map_or_else(
+        || {
+            let more = if known.len() > MAX_NAMED { ", …" } else { "" };
+            format!("There are: {}{more}", known[..known.len().min(MAX_NAMED)].join(", "))
+        },
+        |nearest| format!("Did you mean {nearest}?"),
+    );
     Error::not_found(format!("There is no template {}. {hint}", quoted(wanted)))
         .with_reason(Reason::TemplateNotFound { uri: wanted.chars().take(300).collect() })
 }
 
-/// The known name that differs in at most a third of its letters.
+/// The known name that was probably misspelt.
 fn nearest<'a>(wanted: &str, known: &'a [String]) -> Option<&'a str> {
     // What is much longer than every name cannot be near one, and comparing takes the product of both lengths.
     if wanted.len() > 300 {
         return None;
     }
-    let closest = known.iter().map(|name| (edits(wanted, name), name)).min()?;
-    (closest.0 * 3 <= closest.1.len()).then_some(closest.1)
+    let distances = known.iter().filter_map(|name| Some((distance(wanted, name)?, name)));
+    distances.min().map(|(_, name)| name.as_str())
+}
+
+/// How far two names are apart, if each part of them differs in at most a third of its letters: of a URI most letters are
+/// the same, whatever template it names.
+fn distance(one: &str, other: &str) -> Option<usize> {
+    if one.split('/').count() != other.split('/').count() {
+        return None;
+    }
+    one.split('/').zip(other.split('/')).try_fold(0, |sum, (a, b)| {
+        let edits = edits(a, b);
+        (edits * 3 <= b.len()).then_some(sum + edits)
+    })
 }
 
 /// The number of letters to insert, remove or replace.
@@ -209,10 +229,11 @@ mod tests {
         let wanted = TemplateUri::parse("template://makefiles/rust/cli").unwrap();
         let error = templates.find(&wanted).err().unwrap();
         assert!(error.public.ends_with("Did you mean template://makefile/rust/cli?"), "{error}");
-        let wanted = TemplateUri::parse("template://d/e/f").unwrap();
-        let error = templates.find(&wanted).err().unwrap();
-        assert!(error.public.contains("There are: template://gitignore/deno/cli, "), "{error}");
-        assert_eq!(*error.reason.unwrap(), Reason::TemplateNotFound { uri: "template://d/e/f".into() });
+        for other in ["template://d/e/f", "template://makefile/cobol/cli"] {
+            let error = templates.find(&TemplateUri::parse(other).unwrap()).err().unwrap();
+            assert!(error.public.contains("There are: template://gitignore/deno/cli, "), "{error}");
+            assert_eq!(*error.reason.unwrap(), Reason::TemplateNotFound { uri: other.into() });
+        }
     }
 
     #[test]

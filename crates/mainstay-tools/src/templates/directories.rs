@@ -26,6 +26,9 @@ const MAX_TEXT: u64 = 256 * 1024;
 /// The most templates of all directories together.
 const MAX_TEMPLATES: usize = 200;
 
+/// The most entries of one directory that are looked at.
+const MAX_ENTRIES: usize = 1000;
+
 /// A directory, or an entry of one, that is no template, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokenTemplate {
@@ -67,7 +70,14 @@ pub(super) fn read(directories: &[PathBuf], cancel: &CancellationToken) -> Resul
     for directory in directories {
         let opened = Workspace::open_read_only(directory).and_then(|root| root.find(".")?.open_dir());
         match opened.and_then(|opened| Ok((sorted_entries(&opened)?, opened))) {
-            Ok((entries, opened)) => read_entries(directory, &opened, entries, &mut found, cancel)?,
+            Ok((mut entries, opened)) => {
+                if entries.len() > MAX_ENTRIES {
+                    let reason = format!("it has {} entries; only {MAX_ENTRIES} are looked at", entries.len());
+                    found.broken.push(broken(directory, None, reason));
+                    entries.truncate(MAX_ENTRIES);
+                }
+                read_entries(directory, &opened, entries, &mut found, cancel)?;
+            }
             Err(error) => found.broken.push(broken(directory, None, error.public.into_owned())),
         }
     }

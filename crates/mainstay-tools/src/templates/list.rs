@@ -15,6 +15,9 @@ use crate::pagination::PageArgs;
 
 pub(super) struct List(pub(super) TemplateTools);
 
+/// The most templates that do not load and are named; `mainstay doctor` names all.
+const MAX_BROKEN: usize = 20;
+
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// Only templates of this toolchain: rust, deno, python-uv or one of your own.
@@ -59,7 +62,8 @@ impl Tool for List {
         // The schema of the parameters is most of an entry.
         let size = |template: &Arc<Template>| Value::from(template.manifest.parameters.clone()).to_string().len() + 400;
         let (page, next_cursor) = args.page.cut(rest, size, |template| template.uri.to_string());
-        let broken: Vec<String> = templates.broken.iter().map(BrokenTemplate::without_directory).collect();
+        let broken: Vec<String> =
+            templates.broken.iter().take(MAX_BROKEN).map(BrokenTemplate::without_directory).collect();
         let mut lines: Vec<String> = page.iter().map(|template| line(template)).collect();
         lines.extend(broken.iter().map(|broken| format!("Does not load: {broken}")));
         lines.extend(next_cursor.as_ref().map(|cursor| format!("More with cursor {cursor}")));
