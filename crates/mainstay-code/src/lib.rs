@@ -30,6 +30,6 @@ pub use cache::{CacheKey, MetricsCache, Outcome};
 pub use definition::{FunctionKind, SymbolKind};
 pub use duplicates::{CloneGroup, Duplicates, DuplicatesOptions, Place};
 pub use languages::Language;
-pub use metrics::{ANALYZER_VERSION, FileMetrics, FunctionMetrics, Halstead, Lines, Span, analyze};
+pub use metrics::{ANALYZER_VERSION, FileMetrics, FunctionMetrics, Halstead, Lines, SkippedFunction, Span, analyze};
 pub use parse::{MAX_SOURCE_BYTES, NotMeasured};
 pub use symbols::{Symbol, symbols};

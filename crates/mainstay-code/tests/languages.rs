@@ -84,6 +84,7 @@ trait Shape {
     #[test]
     fn macro_arguments_are_counted_by_token() {
         check_one(Language::Rust, "fn f() { assert!(a && b || c); vec![if x { 1 } else { 2 }] }", 4, 0);
+        check_one(Language::Rust, "fn f() { ready!(a.map(|| b)); print!(&&c); }", 1, 0);
     }
 
     #[test]
@@ -328,6 +329,17 @@ int (*returns_function(int a))(int) { return 0; }
         check_one(Language::C, "void f() { for (;;) while (a) do {} while (b); }", 4, 6);
         check_one(Language::C, "void f() { switch (a) { case 1: case 2: break; default: goto x; } x:; }", 3, 2);
         check_one(Language::C, "int f() { return a && b && c || d ? 1 : 2; }", 5, 3);
+    }
+
+    #[test]
+    fn a_function_with_an_error_is_skipped_and_the_others_are_measured() {
+        let source =
+            "MACRO(a)\nint f(int a) { if (a) return 1; }\nint g(void) { int x = ; }\nint h(void) { return 1; }\n";
+        let metrics = measure(Language::C, source);
+        let names: Vec<_> = metrics.functions.iter().map(|function| function.name.as_str()).collect();
+        assert_eq!(names, ["f", "h"]);
+        let skipped: Vec<_> = metrics.skipped.iter().map(|function| (function.name.as_str(), function.line)).collect();
+        assert_eq!(skipped, [("g", 3)]);
     }
 
     #[test]

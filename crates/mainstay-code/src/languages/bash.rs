@@ -3,7 +3,7 @@
 //! A list of commands joined by `&&` and `||` is a boolean expression.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
 };
 
 pub(crate) const BASH: Definition = Definition {
@@ -19,6 +19,7 @@ pub(crate) const BASH: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::NotCounted,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

@@ -3,7 +3,7 @@
 //! Source is measured as it is written, before the preprocessor: both branches of an `#if` count, macros are calls.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -20,6 +20,7 @@ pub(crate) const C: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::SkipFunctions,
 };
 
 const NODES: &[Entry] = &[

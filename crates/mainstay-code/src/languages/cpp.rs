@@ -3,7 +3,7 @@
 //! As C, with classes, exceptions and lambdas. Lambdas belong to the function around them.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -25,6 +25,7 @@ pub(crate) const CPP: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::SkipFunctions,
 };
 
 const NODES: &[Entry] = &[

@@ -3,7 +3,7 @@
 //! Lambdas belong to the method around them; local functions and accessors with a body are functions of their own.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -24,6 +24,7 @@ pub(crate) const CSHARP: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::SkipFunctions,
 };
 
 const NODES: &[Entry] = &[

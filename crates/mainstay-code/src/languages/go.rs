@@ -3,7 +3,7 @@
 //! Function literals belong to the function around them. The name of a method begins with the type of its receiver.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -20,6 +20,7 @@ pub(crate) const GO: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

@@ -3,7 +3,7 @@
 //! Lambdas belong to the method around them; the methods of anonymous classes are methods of their own.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -20,6 +20,7 @@ pub(crate) const JAVA: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

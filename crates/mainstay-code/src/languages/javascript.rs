@@ -6,7 +6,7 @@
 use tree_sitter_language::LanguageFn;
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -39,6 +39,7 @@ const fn ecmascript(
         nested_functions: NestedFunctions::Separate,
         macro_tokens: &[],
         recursion: Recursion::NotCounted,
+        errors: Errors::Refuse,
     }
 }
 

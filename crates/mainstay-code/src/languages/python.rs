@@ -4,7 +4,7 @@
 //! cannot be read without them. Lambdas belong to the function around them.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -21,6 +21,7 @@ pub(crate) const PYTHON: Definition = Definition {
     nested_functions: NestedFunctions::Included,
     macro_tokens: &[],
     recursion: Recursion::ByName,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

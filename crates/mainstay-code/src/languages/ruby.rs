@@ -3,7 +3,7 @@
 //! Blocks and lambdas belong to the method around them, one level deeper.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -25,6 +25,7 @@ pub(crate) const RUBY: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &[],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

@@ -4,7 +4,7 @@
 //! no syntax, so their decisions are counted by token, and nothing in them costs cognitive complexity.
 
 use crate::definition::{
-    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Name, NestedFunctions, Recursion, Role, Separators,
+    BooleanOperator, BooleanRuns, Cost, Definition, Entry, Errors, Name, NestedFunctions, Recursion, Role, Separators,
     SymbolKind,
 };
 
@@ -21,6 +21,7 @@ pub(crate) const RUST: Definition = Definition {
     nested_functions: NestedFunctions::Separate,
     macro_tokens: &["if", "while", "for", "&&", "||", "?"],
     recursion: Recursion::ByNameOrReceiver,
+    errors: Errors::Refuse,
 };
 
 const NODES: &[Entry] = &[

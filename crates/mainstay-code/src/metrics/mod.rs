@@ -5,13 +5,19 @@
 mod functions;
 mod halstead;
 mod lines;
+mod nodes;
+mod python;
 mod walk;
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::FunctionKind;
+use crate::definition::{Errors, FunctionKind};
 use crate::languages::Language;
 use crate::parse::{self, NotMeasured};
+
+use functions::Functions;
+use halstead::{Position, Tokens};
+use lines::LineKinds;
 
 pub use halstead::Halstead;
 pub use lines::Lines;
@@ -34,9 +40,19 @@ pub struct FileMetrics {
     pub language: Language,
     /// In the order of their first lines.
     pub functions: Vec<FunctionMetrics>,
+    /// Functions that have no figures because of a syntax error in them. Only languages with a preprocessor have any; in
+    /// others an error leaves the whole file without figures.
+    pub skipped: Vec<SkippedFunction>,
     pub lines: Lines,
     pub halstead: Halstead,
     pub maintainability: f64,
+}
+
+/// A function that could not be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkippedFunction {
+    pub name: String,
+    pub line: u32,
 }
 
 /// The figures of one function.
@@ -58,7 +74,7 @@ pub struct FunctionMetrics {
 
 /// Measures one file. `wanted` is asked often whether the result is still of use; once it is not, the analysis ends.
 ///
-/// A file that is no valid C and is valid C++, as many headers are, is measured as C++.
+/// A file that cannot be read as C and can be as C++, as many headers, is measured as C++.
 pub fn analyze(language: Language, source: &[u8], wanted: &dyn Fn() -> bool) -> Result<FileMetrics, NotMeasured> {
     let outcome = analyze_as(language, source, wanted);
     match outcome {
@@ -70,12 +86,41 @@ pub fn analyze(language: Language, source: &[u8], wanted: &dyn Fn() -> bool) -> 
 }
 
 fn analyze_as(language: Language, source: &[u8], wanted: &dyn Fn() -> bool) -> Result<FileMetrics, NotMeasured> {
+    if language == Language::Python
+        && let Some(metrics) = python::measure(source, wanted)
+    {
+        return Ok(metrics);
+    }
+    analyze_with_grammar(language, source, wanted)
+}
+
+fn analyze_with_grammar(
+    language: Language,
+    source: &[u8],
+    wanted: &dyn Fn() -> bool,
+) -> Result<FileMetrics, NotMeasured> {
     let compiled = language.compiled();
     let tree = parse::parse(compiled, source, wanted)?;
-    if let Some(line) = parse::first_error(&tree) {
+    let Some(line) = parse::first_error(&tree) else {
+        return walk::measure(language, compiled, &tree, source, wanted);
+    };
+    if compiled.definition.errors == Errors::Refuse {
         return Err(NotMeasured::Syntax { line });
     }
-    walk::measure(language, compiled, &tree, source, wanted)
+    let metrics = walk::measure(language, compiled, &tree, source, wanted)?;
+    // With most of it unreadable, what looks like functions may be none.
+    let is_readable = metrics.functions.len() > metrics.skipped.len();
+    if is_readable { Ok(metrics) } else { Err(NotMeasured::Syntax { line }) }
+}
+
+/// The figures of a file whose end was reached.
+fn finish(language: Language, functions: Functions<'_>, tokens: &Tokens, lines: &LineKinds) -> FileMetrics {
+    let lines = lines.count_all();
+    let halstead = tokens.since(Position::default());
+    let maintainability = maintainability(&halstead, 1 + functions.decisions, &lines);
+    let (mut functions, skipped) = (functions.done, functions.skipped);
+    functions.sort_by_key(|function| function.span.start_byte);
+    FileMetrics { language, functions, skipped, lines, halstead, maintainability }
 }
 
 /// The maintainability index on the scale from 0 to 100: the classic formula (Oman and Hagemeister), divided by its

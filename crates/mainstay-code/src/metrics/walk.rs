@@ -10,10 +10,10 @@ use crate::languages::Language;
 use crate::naming;
 use crate::parse::NotMeasured;
 
-use super::functions::Functions;
-use super::halstead::{Position, Tokens};
+use super::functions::{Functions, Point};
+use super::halstead::Tokens;
 use super::lines::LineKinds;
-use super::{FileMetrics, maintainability};
+use super::{FileMetrics, finish, nodes};
 
 /// No one writes code that deep; a generated file may.
 const MOST_DEPTH: u32 = 20_000;
@@ -38,11 +38,12 @@ struct Frame {
     opens: Opens,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Opens {
     Nothing,
     Type,
-    Function,
+    /// With the end of the function.
+    Function(Point),
     Effortless,
 }
 
@@ -69,17 +70,12 @@ pub(super) fn measure(
         source,
         frames: Vec::new(),
         nesting: 0,
-        functions: Functions::new(compiled, source),
+        functions: Functions::new(compiled),
         tokens: Tokens::default(),
         lines: LineKinds::new(source),
     };
     walk.run(&mut tree.walk(), wanted)?;
-    let lines = walk.lines.count_all();
-    let halstead = walk.tokens.since(Position::default());
-    let maintainability = maintainability(&halstead, 1 + walk.functions.decisions, &lines);
-    let mut functions = walk.functions.done;
-    functions.sort_by_key(|function| function.span.start_byte);
-    Ok(FileMetrics { language, functions, lines, halstead, maintainability })
+    Ok(finish(language, walk.functions, &walk.tokens, &walk.lines))
 }
 
 impl Walk<'_> {
@@ -91,7 +87,8 @@ impl Walk<'_> {
                 return Err(NotMeasured::Cancelled);
             }
             let node = cursor.node();
-            let index = self.language.rule_index(node.kind_id());
+            let kind = node.kind_id();
+            let index = self.language.rule_index(kind);
             let is_comment = self.language.rule(index).entry.role == Role::Comment;
             if is_comment {
                 // Nothing inside a comment counts.
@@ -210,13 +207,22 @@ impl Walk<'_> {
             Role::Boolean => return Ok(self.enter_boolean(node, parent, frame)),
             Role::Brackets => return Ok(self.enter_brackets(parent, frame)),
             Role::Call => {
-                self.functions.call(node);
+                let recursion = self.language.definition.recursion;
+                let functions = &mut self.functions;
+                if functions.may_recurse() && nodes::calls(node, functions.innermost(), recursion, self.source) {
+                    functions.recurse();
+                }
+                return Ok(false);
+            }
+            Role::Function if node.has_error() => {
+                self.functions.skip(&naming::simple_name(node, entry.name, self.source), node.start_position().row);
                 return Ok(false);
             }
             Role::Function => {
                 let tokens = self.tokens.position();
-                self.nesting = self.functions.enter_function(node, rule, self.nesting, tokens)?;
-                frame.opens = Opens::Function;
+                let function = nodes::new_function(node, rule, self.source);
+                self.nesting = self.functions.open(function, self.nesting, tokens)?;
+                frame.opens = Opens::Function(Point { byte: node.end_byte(), row: node.end_position().row });
                 return Ok(true);
             }
             Role::Effortless => {
@@ -247,7 +253,7 @@ impl Walk<'_> {
             self.functions.add(if continues_chain { Cost::Flat } else { entry.cost }, nesting);
         }
         if entry.scope {
-            self.functions.enter_type(node, rule);
+            self.functions.enter_type(naming::simple_name(node, entry.name, self.source));
             frame.opens = Opens::Type;
             return Ok(true);
         }
@@ -316,7 +322,10 @@ impl Walk<'_> {
             return;
         }
         if parent_role == Some(Role::Tokens) && self.language.is_macro_token(kind) {
-            self.functions.decide(1);
+            // `||` without an operand before it is a closure, `&&` a reference to a reference.
+            if !self.language.is_boolean(kind) || follows_operand(node) {
+                self.functions.decide(1);
+            }
         } else if parent_role == Some(Role::Boolean) && self.language.is_boolean(kind) {
             self.operator(parent, kind);
         }
@@ -351,7 +360,9 @@ impl Walk<'_> {
             Opens::Nothing => {}
             Opens::Type => self.functions.leave_type(),
             Opens::Effortless => self.functions.effortless -= 1,
-            Opens::Function => self.functions.leave_function(&self.tokens, &self.lines),
+            Opens::Function(end) => {
+                self.functions.close(end, &self.tokens, &self.lines);
+            }
         }
     }
 }
@@ -376,6 +387,11 @@ fn rule_has_children_to_place(rule: &Rule) -> bool {
 fn last_row(node: Node<'_>) -> usize {
     let end = node.end_position();
     if end.column == 0 && end.row > node.start_position().row { end.row - 1 } else { end.row }
+}
+
+/// Whether a token of a macro's arguments comes after something that has a value.
+fn follows_operand(token: Node<'_>) -> bool {
+    token.prev_sibling().is_some_and(|before| before.is_named() || before.kind() == "?")
 }
 
 fn has_child(node: Node<'_>, kind: Option<u16>) -> bool {
