@@ -27,8 +27,9 @@ const READ_BYTES: usize = 64 * 1024;
 
 /// The variables of git. A missing object is not fetched, nobody is asked for a password, messages are in English.
 ///
-/// The last three are those of the C library of most Linux systems: memory that git frees is used again instead of
-/// being given back and cleared by the kernel each time, which saves a twentieth of git's CPU time.
+/// The last four are those of the C library of most Linux systems: memory that git frees is used again, and comes in large
+/// pages, instead of being given back and cleared by the kernel each time. That saves a tenth of git's CPU time
+/// (`git log --numstat` on the histories of tokio and ripgrep: 1.65 to 1.49 s, 0.68 to 0.58 s).
 const VARIABLES: &[(&str, &str)] = &[
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
@@ -40,7 +41,8 @@ const VARIABLES: &[(&str, &str)] = &[
     ("LANGUAGE", "C"),
     ("MALLOC_MMAP_THRESHOLD_", "1073741824"),
     ("MALLOC_TRIM_THRESHOLD_", "1073741824"),
-    ("MALLOC_TOP_PAD_", "16777216"),
+    ("MALLOC_TOP_PAD_", "67108864"),
+    ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1"),
 ];
 
 /// Git, as the server runs it.
