@@ -5,9 +5,13 @@
 
 use crate::definition::Cost;
 
-use super::lexer::{Piece, Quotes, Token, Unusual};
+use super::lexer::{Piece, Quotes, Unusual};
 use super::statements::Parser;
-use super::words::*;
+use super::words::{
+    AND, ASSIGN, ASYNC, AWAIT, CLOSE, CLOSE_BRACE, CLOSE_SQUARE, COLON, COMMA, DOT, ELSE, EXCLAMATION, FOR, FROM, IF,
+    IN, IS, LAMBDA, MINUS, NOT, OPEN, OPEN_BRACE, OPEN_SQUARE, OR, PLUS, POWER, SLASH, STAR, TILDE, Token, WALRUS,
+    YIELD, is_arithmetic, is_augmented_assignment, is_comparison,
+};
 
 /// What an expression is, as far as what is around it wants to know.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -149,16 +153,14 @@ impl Parser<'_> {
     fn lambda(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         while self.token != COLON {
-            if !self.take(STAR)? && !self.take(POWER)? && self.take(SLASH)? {
-                self.separator(COLON)?;
-                continue;
-            }
+            let is_starred = self.take(STAR)? || self.take(POWER)?;
+            let is_separator = is_starred || self.take(SLASH)?;
             if self.token == Token::NAME {
                 self.advance()?;
                 if self.take(ASSIGN)? {
                     self.expression()?;
                 }
-            } else if self.token != COMMA {
+            } else if !is_separator {
                 return Err(Unusual);
             }
             self.separator(COLON)?;
@@ -324,18 +326,26 @@ impl Parser<'_> {
     fn elements(&mut self, end: Token) -> Result<Shape, Unusual> {
         let mut shape = Shape::Target;
         let mut is_single = false;
-        let mut count = 0;
+        // A pair is a key with a value, or `**` with a mapping.
+        let (mut count, mut pairs) = (0_u32, 0_u32);
         while self.token != end {
             count += 1;
             let mark = self.functions.mark();
-            let element = if self.take(STAR)? || (end == CLOSE_BRACE && self.take(POWER)?) {
+            let is_mapping = end == CLOSE_BRACE && self.take(POWER)?;
+            pairs += u32::from(is_mapping);
+            let element = if is_mapping || self.take(STAR)? {
                 self.expression()?;
                 Shape::Target
             } else {
                 self.named_expression()?
             };
-            if end == CLOSE_BRACE && self.take(COLON)? {
+            if end == CLOSE_BRACE && !is_mapping && self.take(COLON)? {
+                pairs += 1;
                 self.expression()?;
+            }
+            // Either all elements of braces are pairs or none is.
+            if pairs != 0 && pairs != count {
+                return Err(Unusual);
             }
             if matches!(self.token, FOR | ASYNC) {
                 self.functions.deepen(&mark);

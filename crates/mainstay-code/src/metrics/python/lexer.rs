@@ -3,7 +3,7 @@
 //! What is unusual ends the reading ([`Unusual`]): the file is then read by the grammar, which decides what is an error.
 
 use super::super::lines::LineKinds;
-use super::words::{self, CLOSE, CLOSE_BRACE, CLOSE_SQUARE, OPEN, OPEN_BRACE, OPEN_SQUARE};
+use super::words::{self, CLOSE, CLOSE_BRACE, CLOSE_SQUARE, OPEN, OPEN_BRACE, OPEN_SQUARE, Token};
 
 /// Something that this reader leaves to the grammar.
 #[derive(Debug)]
@@ -14,25 +14,6 @@ const MOST_INDENTS: usize = 60;
 const MOST_BRACKETS: u32 = 200;
 /// Columns between tab stops, as CPython counts them.
 const TAB_STOP: usize = 8;
-
-/// What a token is, by number: a keyword, operator or bracket (`words.rs`), or one of the kinds below.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Token(pub(super) u8);
-
-impl Token {
-    pub(super) const NAME: Self = Self(200);
-    pub(super) const NUMBER: Self = Self(201);
-    /// A string without interpolation.
-    pub(super) const TEXT: Self = Self(202);
-    /// `None`, `True`, `False`, `...`: values that are words or signs.
-    pub(super) const CONSTANT: Self = Self(203);
-    /// The beginning of a string with interpolation: its prefix and quotes.
-    pub(super) const TEXT_START: Self = Self(210);
-    pub(super) const NEWLINE: Self = Self(211);
-    pub(super) const INDENT: Self = Self(212);
-    pub(super) const DEDENT: Self = Self(213);
-    pub(super) const END: Self = Self(214);
-}
 
 /// The quotes that end a string with interpolation.
 #[derive(Clone, Copy)]
@@ -227,8 +208,8 @@ impl<'a> Lexer<'a> {
             0 if self.position >= self.source.len() => self.end_of_file(),
             b'"' | b'\'' => self.string(0),
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80.. => self.name(),
-            b'0'..=b'9' => Ok(self.number()),
-            b'.' if self.peek(1).is_ascii_digit() => Ok(self.number()),
+            b'0'..=b'9' => self.number(),
+            b'.' if self.peek(1).is_ascii_digit() => self.number(),
             b'.' if self.peek(1) == b'.' && self.peek(2) == b'.' => {
                 self.position += 3;
                 Ok(Token::CONSTANT)
@@ -266,7 +247,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Digits, letters and dots, and the sign of an exponent.
-    fn number(&mut self) -> Token {
+    fn number(&mut self) -> Result<Token, Unusual> {
         let is_hexadecimal = self.peek(0) == b'0' && matches!(self.peek(1), b'x' | b'X');
         loop {
             let byte = self.peek(0);
@@ -275,7 +256,8 @@ impl<'a> Lexer<'a> {
                 && self.position > self.start
                 && matches!(self.source[self.position - 1], b'e' | b'E');
             if !byte.is_ascii_alphanumeric() && byte != b'.' && byte != b'_' && !is_sign {
-                return Token::NUMBER;
+                let text = &self.source[self.start..self.position];
+                return if is_number(text) { Ok(Token::NUMBER) } else { Err(Unusual) };
             }
             self.position += 1;
         }
@@ -392,6 +374,16 @@ impl<'a> Lexer<'a> {
         self.brackets = self.brackets.saturating_sub(1);
         Ok(())
     }
+}
+
+/// Whether a number has only the letters that its notation allows. `1if a else b` has others.
+fn is_number(text: &[u8]) -> bool {
+    let allowed: &[u8] = match text {
+        [b'0', b'x' | b'X', ..] => b"0123456789abcdefABCDEF_xX",
+        [b'0', b'o' | b'O' | b'b' | b'B', ..] => b"01234567_oObB",
+        _ => b"0123456789._eE+-jJ",
+    };
+    text.iter().all(|byte| allowed.contains(byte))
 }
 
 fn is_string_prefix(name: &[u8]) -> bool {

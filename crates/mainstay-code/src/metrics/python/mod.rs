@@ -120,6 +120,12 @@ mod tests {
             "f'}'\n",
             "a not b\n",
             "try: pass\n",
+            "x = 1a\n",
+            "x = lambda ,: 0\n",
+            "x = {a: b, c}\n",
+            "x = {a, b: c}\n",
+            "a if b\n",
+            "def f(**): pass\n",
             &deep,
         ] {
             assert!(measure(source.as_bytes(), &|| true).is_none(), "{source}");

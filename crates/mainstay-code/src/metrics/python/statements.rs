@@ -5,8 +5,12 @@ use crate::languages::Language;
 
 use super::super::functions::{Functions, NewFunction, Point};
 use super::super::halstead::{Position, Tokens};
-use super::lexer::{Lexer, Token, Unusual};
-use super::words::*;
+use super::lexer::{Lexer, Unusual};
+use super::words::{
+    ARROW, AS, ASSERT, ASSIGN, ASYNC, AT, BREAK, CLASS, CLOSE, COLON, COMMA, CONTINUE, DEF, DEL, DOT, ELIF, ELSE,
+    EXCEPT, FINALLY, FOR, FROM, GLOBAL, IF, IMPORT, IN, NONLOCAL, OPEN, PASS, POWER, RAISE, RETURN, SEMICOLON, SLASH,
+    STAR, TRY, Token, WHILE, WITH, is_closing,
+};
 
 /// Statements and expressions inside each other; each level takes some of the thread's stack.
 const MOST_DEPTH: u32 = 80;

@@ -1,6 +1,23 @@
-//! Python's keywords and signs, by number.
+//! Python's tokens, by number.
 
-use super::lexer::Token;
+/// What a token is, by number: a keyword, operator or bracket (see the constants of this module), or one of the kinds below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Token(pub(super) u8);
+
+impl Token {
+    pub(super) const NAME: Self = Self(200);
+    pub(super) const NUMBER: Self = Self(201);
+    /// A string without interpolation.
+    pub(super) const TEXT: Self = Self(202);
+    /// `None`, `True`, `False`, `...`: values that are words or signs.
+    pub(super) const CONSTANT: Self = Self(203);
+    /// The beginning of a string with interpolation: its prefix and quotes.
+    pub(super) const TEXT_START: Self = Self(210);
+    pub(super) const NEWLINE: Self = Self(211);
+    pub(super) const INDENT: Self = Self(212);
+    pub(super) const DEDENT: Self = Self(213);
+    pub(super) const END: Self = Self(214);
+}
 
 pub(super) const AND: Token = Token(0);
 pub(super) const AS: Token = Token(1);
