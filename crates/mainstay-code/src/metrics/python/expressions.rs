@@ -480,6 +480,7 @@ impl Parser<'_> {
         if self.token != COLON {
             return Err(Unusual);
         }
+        self.tokens.operator(u16::from(COLON.0));
         // The format is text again; it may contain expressions.
         while self.lexer.piece(quotes, true)? == Piece::Expression {
             self.deeper(|parser| parser.interpolation(quotes))?;
