@@ -10,6 +10,7 @@ use mainstay_core::{
 use mainstay_engine::{Engine, EngineSettings};
 use mainstay_store::{AuditQuery, Phase, Store, StoreOptions};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::testing::local;
@@ -37,8 +38,11 @@ struct ChangeArgs {
     gives_up: bool,
 }
 
-/// A change on another thread, which is in the middle of its work when the call is stopped.
-struct Change(Arc<AtomicBool>);
+/// A change on another thread, which is in the middle of its work when the call is stopped. It says that it has begun.
+struct Change {
+    changed: Arc<AtomicBool>,
+    begun: Arc<Notify>,
+}
 
 impl Tool for Change {
     const SPEC: Spec = Spec::new("test", "change", Effect::Writes);
@@ -47,7 +51,8 @@ impl Tool for Change {
 
     async fn call(&self, args: ChangeArgs, context: &Context) -> Result<Reply> {
         let _held = context.hold();
-        let (changed, cancel) = (self.0.clone(), context.cancel.clone());
+        let (changed, cancel) = (self.changed.clone(), context.cancel.clone());
+        self.begun.notify_one();
         let work = move || {
             while !cancel.is_cancelled() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -68,6 +73,8 @@ struct TestEngine {
     engine: Engine,
     store: Store,
     changed: Arc<AtomicBool>,
+    /// Notified when a change has begun.
+    begun: Arc<Notify>,
     tokens: tokio::sync::mpsc::UnboundedReceiver<CancellationToken>,
     _directory: tempfile::TempDir,
 }
@@ -77,12 +84,13 @@ async fn test_engine(deadline_seconds: u64) -> TestEngine {
     let url = format!("sqlite:{}", directory.path().join("store.db").display());
     let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     let (sender, tokens) = unbounded_channel();
-    let changed = Arc::new(AtomicBool::new(false));
-    let family = Family::new("test").tool(Watch(sender)).tool(Change(changed.clone()));
+    let (changed, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(Notify::new()));
+    let change = Change { changed: changed.clone(), begun: begun.clone() };
+    let family = Family::new("test").tool(Watch(sender)).tool(change);
     let settings = EngineSettings { deadline_seconds, ..EngineSettings::default() };
     let registry = Registry::new(vec![family]).unwrap();
     let engine = Engine::new(settings, registry, store.clone(), Arc::new(SystemClock)).unwrap();
-    TestEngine { engine, store, changed, tokens, _directory: directory }
+    TestEngine { engine, store, changed, begun, tokens, _directory: directory }
 }
 
 impl TestEngine {
@@ -139,17 +147,15 @@ async fn a_change_that_stops_at_its_deadline_has_changed_nothing_and_says_so() {
 #[tokio::test]
 async fn a_cancelled_change_is_recorded_as_what_it_did() {
     for (gives_up, outcome) in [(true, "cancelled"), (false, "ok")] {
-        let cancel = CancellationToken::new();
-        let later = cancel.clone();
-        let stop = tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            later.cancel();
-        });
-        let fixture = test_engine(3600).await;
-        let reply = fixture.call("test_change", json!({ "gives_up": gives_up }), cancel).await;
+        let (fixture, cancel) = (test_engine(3600).await, CancellationToken::new());
+        let stop = async {
+            fixture.begun.notified().await;
+            cancel.cancel();
+        };
+        let change = fixture.call("test_change", json!({ "gives_up": gives_up }), cancel.clone());
+        let (reply, ()) = tokio::join!(change, stop);
         assert_eq!(reply.is_ok(), !gives_up);
         assert_eq!(fixture.changed.load(Ordering::SeqCst), !gives_up);
         assert_eq!(fixture.outcome().await, outcome);
-        stop.await.unwrap();
     }
 }
