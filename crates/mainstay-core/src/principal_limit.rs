@@ -14,8 +14,16 @@ pub struct PrincipalLimit(Arc<Limits>);
 struct Limits {
     total: usize,
     per_principal: usize,
+    used: Mutex<Used>,
+}
+
+/// What has been taken and not returned.
+#[derive(Default)]
+struct Used {
+    /// The sum of the others, which would take long to add up for ten thousand principals.
+    total: usize,
     /// Principals without a permit have no entry: their number is not bounded.
-    used: Mutex<HashMap<Principal, usize>>,
+    by_principal: HashMap<Principal, usize>,
 }
 
 /// Counts until it is dropped.
@@ -45,14 +53,16 @@ impl PrincipalLimit {
     pub fn acquire_many(&self, principal: &Principal, count: usize) -> Result<PrincipalPermit, LimitReached> {
         let limits = &self.0;
         let mut used = limits.used.lock();
-        if used.values().sum::<usize>().saturating_add(count) > limits.total {
+        let total = used.total.saturating_add(count);
+        if total > limits.total {
             return Err(LimitReached::Total(limits.total));
         }
-        let own = used.get(principal).copied().unwrap_or(0).saturating_add(count);
+        let own = used.by_principal.get(principal).copied().unwrap_or(0).saturating_add(count);
         if own > limits.per_principal {
             return Err(LimitReached::PerPrincipal(limits.per_principal));
         }
-        used.insert(principal.clone(), own);
+        used.total = total;
+        used.by_principal.insert(principal.clone(), own);
         Ok(PrincipalPermit { limits: limits.clone(), principal: principal.clone(), count })
     }
 }
@@ -60,10 +70,11 @@ impl PrincipalLimit {
 impl Drop for PrincipalPermit {
     fn drop(&mut self) {
         let mut used = self.limits.used.lock();
-        if let Some(own) = used.get_mut(&self.principal) {
+        used.total -= self.count;
+        if let Some(own) = used.by_principal.get_mut(&self.principal) {
             *own -= self.count;
             if *own == 0 {
-                used.remove(&self.principal);
+                used.by_principal.remove(&self.principal);
             }
         }
     }
@@ -81,6 +92,6 @@ mod tests {
         assert!(limit.acquire(&bob).is_ok());
         drop(permits);
         assert!(limit.acquire(&Principal::local()).is_ok());
-        assert!(limit.0.used.lock().is_empty());
+        assert!(limit.0.used.lock().by_principal.is_empty());
     }
 }

@@ -85,7 +85,11 @@ impl Gate {
         };
         let principal_permit =
             if principal.is_local() { None } else { Some(self.principals.acquire(principal).map_err(share_used)?) };
-        let server_permit = acquire(&self.server, cancel).await?;
+        // Most calls find a permit, and are spared the setup of a wait.
+        let server_permit = match self.server.clone().try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => acquire(&self.server, cancel).await?,
+        };
         // The server may have begun to stop while this call waited.
         if self.closing.load(Ordering::Acquire) {
             return Err(stopping());
@@ -125,7 +129,6 @@ impl LaneState {
 /// Waits for a permit; a cancelled call stops waiting.
 async fn acquire(limit: &Arc<Semaphore>, cancel: &CancellationToken) -> Result<OwnedSemaphorePermit> {
     tokio::select! {
-        // The permit first: most calls find one, and then need not look at the token.
         biased;
         permit = limit.clone().acquire_owned() => permit.map_err(|_| stopping()),
         () = cancel.cancelled() => Err(Error::new(Kind::Cancelled, "The call was cancelled before it began.")),
