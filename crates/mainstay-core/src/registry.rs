@@ -15,7 +15,6 @@ pub struct Family {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub resources: Vec<Arc<dyn ResourceProvider>>,
     pub prompts: Vec<Arc<dyn Prompt>>,
-    problems: Vec<Error>,
 }
 
 impl Family {
@@ -23,16 +22,8 @@ impl Family {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Adds a tool. A schema that does not compile is reported when the registry is built.
-    pub fn tool<T: Tool>(self, tool: T) -> Self {
-        self.erased_tool(erase(tool), &T::SPEC)
-    }
-
-    fn erased_tool(mut self, tool: Result<Arc<dyn AnyTool>>, spec: &crate::Spec) -> Self {
-        match tool {
-            Ok(tool) => self.tools.push(tool),
-            Err(error) => self.problems.push(error.with_detail(format!("{}/{}", spec.family, spec.verb))),
-        }
+    pub fn tool<T: Tool>(mut self, tool: T) -> Self {
+        self.tools.push(erase(tool));
         self
     }
 
@@ -79,9 +70,6 @@ impl Registry {
     pub fn new(families: Vec<Family>) -> Result<Self> {
         let mut registry = Self::default();
         for family in families {
-            if let Some(problem) = family.problems.into_iter().next() {
-                return Err(problem);
-            }
             for tool in family.tools {
                 registry.add_tool(&tool)?;
             }

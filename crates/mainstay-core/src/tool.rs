@@ -1,6 +1,6 @@
 //! What a tool is: a declaration, its arguments, its output, and the function that runs it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
@@ -225,7 +225,8 @@ pub trait AnyTool: Send + Sync + 'static {
 struct Erased<T> {
     tool: T,
     info: ToolInfo,
-    validator: Validator,
+    /// Compiled at the first call: compiling those of all tools would be half of the work of a start.
+    validator: OnceLock<Validator>,
 }
 
 impl<T: Tool> AnyTool for Erased<T> {
@@ -234,7 +235,11 @@ impl<T: Tool> AnyTool for Erased<T> {
     }
 
     fn check(&self, args: &Value) -> Result<()> {
-        self.validator.check(args)
+        if let Some(validator) = self.validator.get() {
+            return validator.check(args);
+        }
+        let compiled = Validator::new(&self.info.input_schema)?;
+        self.validator.get_or_init(|| compiled).check(args)
     }
 
     fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
@@ -255,11 +260,10 @@ fn read<T: DeserializeOwned>(mut args: Value) -> Result<T> {
     })
 }
 
-/// Turns a typed tool into what a family's list holds. Fails only if its schema does not compile.
-pub fn erase<T: Tool>(tool: T) -> Result<Arc<dyn AnyTool>> {
+/// Turns a typed tool into what a family's list holds.
+pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
     let info = ToolInfo::new(T::SPEC, schema::of_args::<T::Args>(), T::Output::schema());
-    let validator = Validator::new(&info.input_schema)?;
-    Ok(Arc::new(Erased { tool, info, validator }))
+    Arc::new(Erased { tool, info, validator: OnceLock::new() })
 }
 
 #[cfg(test)]
@@ -289,7 +293,7 @@ mod tests {
     }
 
     async fn call(args: Value) -> Result<Value> {
-        let tool = erase(Double)?;
+        let tool = erase(Double);
         tool.check(&args)?;
         tool.call(args, &Context::detached()).await.map(|reply| reply.structured.unwrap())
     }

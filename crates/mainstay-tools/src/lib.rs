@@ -23,7 +23,7 @@ mod watch;
 
 use mainstay_core::{Error, Family, Result};
 
-pub use setup::{AgentsSettings, CodeSettings, ContextSettings, Setup, TemplatesSettings};
+pub use setup::{AgentsSettings, CodeSettings, ContextSettings, LazyDocument, Setup, TemplatesSettings};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
@@ -52,6 +52,8 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
 
 #[cfg(test)]
 mod tests {
+    use mainstay_core::Kind;
+
     use super::*;
 
     async fn all() -> Vec<Family> {
@@ -72,6 +74,15 @@ mod tests {
                 assert_eq!(info.family, family.name);
                 assert!(!info.title.is_empty() && info.description.len() > 40, "{}", info.listed);
             }
+        }
+    }
+
+    /// They are compiled at the first call of a tool, which would be a bad moment to find out.
+    #[tokio::test]
+    async fn every_schema_compiles() {
+        for tool in all().await.iter().flat_map(|family| &family.tools) {
+            let arguments = serde_json::json!({"no such argument": 1});
+            assert_eq!(tool.check(&arguments).unwrap_err().kind, Kind::Invalid, "{}", tool.info().listed);
         }
     }
 

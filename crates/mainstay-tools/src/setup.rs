@@ -2,7 +2,7 @@
 //! families, because the program reads them before it builds any family.
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use mainstay_sandbox::exec::ExecSettings;
@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::watch::ResourceWatcher;
+
+/// The OpenAPI description of the server. It is made when somebody asks: most clients on stdio never do.
+pub type LazyDocument = Arc<LazyLock<Value, Box<dyn FnOnce() -> Value + Send>>>;
 
 /// Settings and shared services, handed to each family when it is built.
 #[derive(Debug, Clone)]
@@ -30,8 +33,7 @@ pub struct Setup {
     /// The directory of the context caches.
     pub caches: PathBuf,
     pub store: Store,
-    /// The OpenAPI description of the server, set once its routes are known.
-    pub openapi: Arc<OnceLock<Value>>,
+    pub openapi: LazyDocument,
     /// The watcher of files that clients have read as resources. Whoever builds the families runs it.
     pub watcher: ResourceWatcher,
     pub started: Instant,

@@ -1,10 +1,11 @@
 //! What tests of several families are built from.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
+use serde_json::json;
 
 use crate::watch::ResourceWatcher;
 use crate::{AgentsSettings, CodeSettings, ContextSettings, Setup, TemplatesSettings};
@@ -29,7 +30,7 @@ pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
         templates: TemplatesSettings::default(),
         caches: directory.path().join("caches"),
         store: Store::open(&url, StoreOptions::default()).await.unwrap(),
-        openapi: Arc::default(),
+        openapi: Arc::new(LazyLock::new(Box::new(|| json!({"openapi": "3.1.0"})))),
         started: std::time::Instant::now(),
     }
 }

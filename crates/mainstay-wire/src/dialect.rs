@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_query_matches_what_satisfies_every_part_of_it() {
-        let tool = erase(Read).unwrap();
+        let tool = erase(Read);
         let query = |names: &[&str], tags: &[&str], enabled| ToolQuery {
             names: names.iter().map(ToString::to_string).collect(),
             tags: tags.iter().map(ToString::to_string).collect(),

@@ -1,7 +1,7 @@
 //! Builds the parts from the configuration and connects them: store, workspace, tool families, engine, background tasks.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
@@ -63,6 +63,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         make_private_dir(&config.cache_root()?)?;
     }
     let watcher = ResourceWatcher::new(&workspace);
+    let with_tokens = config.server.auth.is_some();
     let setup = Setup {
         version: VERSION,
         workspace,
@@ -75,7 +76,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         templates: config.templates.clone(),
         caches: config.cache_root()?,
         store: store.clone(),
-        openapi: Arc::new(OnceLock::from(mainstay_server::openapi(VERSION, config.server.auth.is_some()))),
+        openapi: Arc::new(LazyLock::new(Box::new(move || mainstay_server::openapi(VERSION, with_tokens)))),
         watcher: watcher.clone(),
         started: Instant::now(),
     };

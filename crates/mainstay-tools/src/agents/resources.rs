@@ -5,7 +5,6 @@
 //! contract's words. A file that was read is watched from then on, and changes are announced to subscribers.
 
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
 
 use mainstay_core::{
     Body, BoxFuture, Contents, Context, Error, Kind, Reason, ResourceInfo, ResourceProvider, ResourceTemplate, Result,
@@ -16,7 +15,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use crate::progress::blocking;
-use crate::setup::Setup;
+use crate::setup::{LazyDocument, Setup};
 use crate::watch::ResourceWatcher;
 
 const FILE: &str = "file://";
@@ -34,7 +33,7 @@ const CONTRACT_TABLES: [&str; 5] = ["activities", "agent_states", "components", 
 pub(super) struct AgentResources {
     workspace: Workspace,
     store: Store,
-    openapi: Arc<OnceLock<Value>>,
+    openapi: LazyDocument,
     watcher: ResourceWatcher,
     /// The largest file that is returned, in bytes.
     max_bytes: u64,
@@ -61,9 +60,7 @@ impl AgentResources {
         }
         let value = match uri {
             COMPLETE_SCHEMA => self.tables().await?,
-            OPENAPI => self.openapi.get().cloned().ok_or_else(|| {
-                Error::unavailable("This server has no API description: it does not serve HTTP, or is still starting.")
-            })?,
+            OPENAPI => (**self.openapi).clone(),
             SUPERVISOR => json!({
                 "name": "supervisor",
                 "role": "coordination",
@@ -310,10 +307,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn api_description_is_available_once_the_server_has_set_it() {
+    async fn api_description_is_the_servers() {
         let team = Team::new().await;
-        assert_eq!(read(&team, OPENAPI).await.unwrap_err().kind, Kind::Unavailable);
-        team.setup.openapi.set(json!({"openapi": "3.1.0"})).unwrap();
         assert_eq!(json_of(&team, OPENAPI).await, json!({"openapi": "3.1.0"}));
         assert_eq!(json_of(&team, SUPERVISOR).await["role"], "coordination");
     }

@@ -5,7 +5,7 @@ mod paths;
 mod race;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use mainstay_core::{AnyTool, Context, Error, Registry, Reply};
@@ -13,7 +13,7 @@ use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
 use mainstay_tools::{AgentsSettings, ContextSettings, ResourceWatcher, Setup, TemplatesSettings};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const SECRET: &str = "nobody may read this";
 
@@ -59,7 +59,7 @@ impl Fixture {
             // Caches are opened in the workspace, so that the attacks reach them, too.
             caches: inside.clone(),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),
-            openapi: Arc::default(),
+            openapi: Arc::new(LazyLock::new(Box::new(|| json!({"openapi": "3.1.0"})))),
             started: Instant::now(),
         };
         let registry = Registry::new(mainstay_tools::families(&setup, &[]).unwrap()).unwrap();

@@ -153,7 +153,7 @@ pub(super) mod tests {
     }
 
     fn listed<const N: usize>() -> Option<Value> {
-        tool(erase(Listed::<N>).unwrap().info())
+        tool(erase(Listed::<N>).info())
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) async fn call<T: Tool>(tool: T, args: Value) -> Result<Value> {
 }
 
 pub(crate) async fn call_as<T: Tool>(context: &Context, tool: T, args: Value) -> Result<Value> {
-    let tool = erase(tool).unwrap();
+    let tool = erase(tool);
     tool.check(&args)?;
     let reply = tool.call(args, context).await?.structured.unwrap();
     let promised = tool.info().output_schema.clone().unwrap();
