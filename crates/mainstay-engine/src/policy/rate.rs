@@ -48,7 +48,7 @@ impl QuotaKey {
 /// that counts so.
 struct Limit<K: Clone + Hash + Eq> {
     quota: Quota,
-    /// Every call looks up two of them: the usual hasher would take a third of that time.
+    /// Every call looks up two of them, so they use a hasher that is made for short keys.
     buckets: RateLimiter<K, DashMapStateStore<K, RandomState>, DefaultClock>,
 }
 
