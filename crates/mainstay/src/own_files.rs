@@ -13,9 +13,10 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use mainstay_auth::AuthSettings;
 use mainstay_sandbox::Workspace;
-use mainstay_sandbox::exec::{ExecSettings, Sensitivity};
+use mainstay_sandbox::exec::{ExecSettings, Sensitivity, has_writable_link};
 
 use crate::Config;
 use crate::config::default_dirs;
@@ -53,6 +54,51 @@ pub(crate) fn check_unreachable(config: &Config, workspace: &Workspace) -> anyho
         "the server's own files must be outside of the workspace, of files.roots and of what commands can access, or \
          an agent could change what it is allowed to do:{problems}"
     )
+}
+
+/// Fails if one of the files has a second name. Whoever can write to that one changes the file, wherever the file itself
+/// is; and where the second name is cannot be told without searching the whole file system.
+pub(crate) fn check_single_names(config: &Config) -> anyhow::Result<()> {
+    let mut files = Vec::new();
+    for OwnFile { path, inside, .. } in own_files(config)? {
+        match inside {
+            Some(_) => files.extend(files_in(&path)),
+            None => files.push(path),
+        }
+    }
+    if let Some(store) = mainstay_store::sqlite_file(&config.store_url()?) {
+        for end in ["-wal", "-shm", "-journal"] {
+            // What SQLite keeps beside the file is part of its content.
+            let mut beside = store.clone().into_os_string();
+            beside.push(end);
+            files.push(beside.into());
+        }
+        files.push(store);
+    }
+    files.extend(files_in(&config.data_dir()?.join("journal")));
+    files.extend(config.audit_archive().iter().flat_map(|archive| files_in(archive)));
+    files.extend(default_dirs().iter().flat_map(|directory| files_in(directory)));
+    files.sort();
+    files.dedup();
+    let mut linked = String::new();
+    for file in files {
+        if has_writable_link(&file).with_context(|| format!("cannot look at {}", file.display()))? {
+            write!(linked, "\n  {}", file.display())?;
+        }
+    }
+    if linked.is_empty() {
+        return Ok(());
+    }
+    anyhow::bail!(
+        "these files of the server's own have a second name (a hard link), through which an agent could change them:\
+         {linked}\nFind the names of each with `find / -xdev -samefile FILE` and remove all but one, or replace the file \
+         by a copy: `cp FILE FILE.new && mv FILE.new FILE`"
+    )
+}
+
+/// The entries of a directory; none if it does not exist yet.
+fn files_in(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 /// Closes the directories where a server without options has its configuration and its data, if callers or commands could

@@ -40,6 +40,7 @@ pub(crate) fn open_workspace(config: &Config) -> anyhow::Result<Workspace> {
     let data = config.data_dir()?;
     let workspace = Workspace::open(&config.workspace()?, &config.files)?;
     own_files::check_unreachable(config, &workspace)?;
+    own_files::check_single_names(config)?;
     let workspace = own_files::close_default_dirs(config, workspace)?;
     make_private_dir(&data)?;
     Ok(workspace.with_closed_dir(&data)?.with_journal(&data.join("journal"))?)

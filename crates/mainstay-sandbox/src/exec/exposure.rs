@@ -7,9 +7,11 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use mainstay_core::{Error, Result};
+use rustix::fs::{Access, AtFlags, CWD, FileType};
+use rustix::io::Errno;
 
 use super::ExecSettings;
-use super::visibility::{Access, Visibility};
+use super::visibility::{self, Visibility};
 use crate::identity::FileId;
 use crate::workspace::Workspace;
 
@@ -51,9 +53,9 @@ impl Workspace {
     ) -> Result<Option<Exposure>> {
         let roots = self.roots().iter().map(|root| (root.identity, root.path().to_owned(), root.read_only));
         let granted = commands.map(|settings| Visibility::new(self, settings).grants).unwrap_or_default();
-        let granted = granted
-            .into_iter()
-            .filter_map(|grant| Some((FileId::of_path(&grant.path).ok()?, grant.path, grant.access == Access::Read)));
+        let granted = granted.into_iter().filter_map(|grant| {
+            Some((FileId::of_path(&grant.path).ok()?, grant.path, grant.access == visibility::Access::Read))
+        });
         let harmless = |read_only: bool| read_only && sensitivity == Sensitivity::Public;
         let places = roots.chain(granted).filter(|(_, _, read_only)| !harmless(*read_only));
         let places: Vec<(FileId, PathBuf)> = places.map(|(identity, path, _)| (identity, path)).collect();
@@ -65,6 +67,23 @@ impl Workspace {
         }
         Ok(found)
     }
+}
+
+/// Whether a file has another name (a hard link) through which a program of the server's user could change it. Where the
+/// other name is would take a search of the whole file system, so it counts wherever it is. What this user neither owns
+/// nor may write to is not counted: package managers link the files that they install (Nix, OSTree).
+pub fn has_writable_link(file: &Path) -> std::io::Result<bool> {
+    let stat = match rustix::fs::stat(file) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(errno) => return Err(errno.into()),
+    };
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_nlink < 2 {
+        return Ok(false);
+    }
+    // The owner of a file can make it writable.
+    let owned = stat.st_uid == rustix::process::geteuid().as_raw();
+    Ok(owned || rustix::fs::accessat(CWD, file, Access::WRITE_OK, AtFlags::EACCESS).is_ok())
 }
 
 /// Follows a path as opening it would, and returns the first of the places that a name is looked up in.

@@ -36,7 +36,7 @@ use unsupported as platform;
 pub use capture::{CapturedText, complete_utf8_prefix};
 pub use command::{Command, TerminalSize};
 pub use exit_status::{ExitStatus, Signal};
-pub use exposure::{Exposure, Sensitivity};
+pub use exposure::{Exposure, Sensitivity, has_writable_link};
 pub use limits::{open_files_limit, raise_open_files};
 pub use output_forwarder::OutputListener;
 pub use platform::{Child, Sandbox, StopHandle, Terminal};

@@ -145,6 +145,49 @@ fn a_key_file_is_refused_where_it_could_be_changed() {
 }
 
 #[test]
+fn a_file_of_the_servers_own_with_a_second_name_is_refused() {
+    let layout = Layout::new();
+    let data = layout.path("apart/data");
+    let auth = format!(
+        "store = \"sqlite:{}\"\n[server.auth]\nissuer = \"https://i\"\naudience = \"https://a/mcp\"\nkeys = {:?}\n",
+        layout.path("apart/store.db").display(),
+        layout.path("apart/keys.json")
+    );
+    std::fs::create_dir_all(data.join("journal")).unwrap();
+    std::fs::create_dir_all(data.join("audit-archive")).unwrap();
+    for (file, settings) in [
+        ("apart/config.toml", ""),
+        ("apart/keys.json", auth.as_str()),
+        ("apart/store.db", &auth),
+        ("apart/store.db-wal", &auth),
+        ("apart/store.db-shm", &auth),
+        ("apart/data/mainstay.db", ""),
+        ("apart/data/mainstay.db-wal", ""),
+        ("apart/data/journal/record.begun", ""),
+        ("apart/data/audit-archive/rows.jsonl", ""),
+        // The one that a server without options would read.
+        ("apart/mainstay/config.toml", ""),
+    ] {
+        let (file, link) = (layout.path(file), layout.path("work/sub/link"));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(layout.path("apart/config.toml"), settings).unwrap();
+        std::fs::OpenOptions::new().create(true).append(true).open(&file).unwrap();
+        std::fs::hard_link(&file, &link).unwrap();
+        for settings in [settings.to_owned(), format!("{settings}[exec]\nsandbox = \"off\"\n")] {
+            let (started, error) = layout.start("apart/config.toml", &data, &settings);
+            let named = error.lines().any(|line| line.trim() == file.to_str().unwrap());
+            assert!(!started && named && error.contains("samefile"), "{}: {error}", file.display());
+        }
+        std::fs::remove_file(link).unwrap();
+        if file != layout.path("apart/config.toml") {
+            std::fs::remove_file(&file).unwrap();
+        }
+    }
+    let (started, error) = layout.start("apart/config.toml", &data, "");
+    assert!(started, "{error}");
+}
+
+#[test]
 fn every_file_that_is_in_the_way_is_named_at_once() {
     let layout = Layout::new();
     let (started, error) = layout.start("work/config.toml", &layout.path("work/data"), "store = \"sqlite:s.db\"");
