@@ -84,6 +84,12 @@ pub(super) struct Toolchains {
     pub(super) variables: BTreeMap<String, String>,
 }
 
+/// The variables that name a toolchain's place.
+#[cfg(test)]
+pub(super) fn variables() -> impl Iterator<Item = &'static str> {
+    TOOLCHAINS.iter().filter_map(|(_, variable)| *variable)
+}
+
 /// The names of a path that commands may not read, relative to some directory.
 type Denied = Vec<String>;
 
