@@ -74,6 +74,8 @@ pub(crate) const LIST: &[(&str, Attack)] = &[
     ("unmount_cover", |_| {
         must_be_refused(unsafe { libc::umount2(c".env".as_ptr(), libc::MNT_DETACH) }.into(), "uncovered")
     }),
+    ("newest_mount_api", |_| refused!(467, libc::AT_FDCWD, c"/".as_ptr(), 1, [0u64; 4].as_ptr(), 32)),
+    ("mounts_by_number", |_| refused!(458, [24u64, u64::MAX, 0].as_ptr(), [0u64; 8].as_mut_ptr(), 8, 0)),
     ("new_mount_api", |_| refused!(libc::SYS_open_tree, libc::AT_FDCWD, c"/".as_ptr(), 1)),
     ("fsopen", |_| refused!(libc::SYS_fsopen, c"tmpfs".as_ptr(), 0)),
     ("mount_attributes", |_| {
