@@ -44,7 +44,8 @@ pub struct ExecSettings {
     pub tmp_mb: u64,
     /// Maximum number of open files of one process.
     pub open_files: u32,
-    /// Maximum number of protected files and directories to hide from a command; with more, it is refused.
+    /// Maximum number of mounts that hide protected files and directories from a command, and keep the directories above
+    /// them in place. With more, the directories that contain the most protected names are hidden as a whole.
     pub hidden_names: usize,
     pub sessions: SessionSettings,
 }
@@ -69,7 +70,7 @@ impl Default for ExecSettings {
             file_mb: 4096,
             tmp_mb: 1024,
             open_files: 4096,
-            hidden_names: 2000,
+            hidden_names: 10_000,
             sessions: SessionSettings::default(),
         }
     }

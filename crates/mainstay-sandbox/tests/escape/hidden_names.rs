@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use mainstay_core::Kind;
-use mainstay_sandbox::exec::Command;
+use mainstay_sandbox::exec::{Command, ExecSettings};
 
 use crate::attacks::SECRET;
 use crate::fixture::{Fixture, Level};
@@ -96,5 +96,50 @@ async fn a_command_that_moves_directories_about_uncovers_nothing_for_others() {
     tokio::select! {
         searched = search => assert!(searched > 0, "no command was run"),
         ended = fixture.sandbox.run(&moving, None, Duration::from_mins(5), None) => panic!("{ended:?}"),
+    }
+}
+
+/// Few mounts, so that a test need not create thousands of names.
+fn with_little_room() -> Fixture {
+    Fixture::with(Level::Namespaces, "/var/tmp", |settings: &mut ExecSettings| settings.hidden_names = 60)
+}
+
+const CROWD: &str = "for number in $(seq 200); do mkdir -p crowd/$number/.git; echo x > crowd/$number/.env; done";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_created_in_great_number_keep_nobody_from_running_commands() {
+    let fixture = with_little_room();
+    let run = async |line: &str| fixture.sandbox.run(&shell(line), None, Duration::from_mins(1), None).await.unwrap();
+    run(CROWD).await;
+    std::fs::write(fixture.workspace().join("crowd/7/.env"), SECRET).unwrap();
+    assert_eq!(exposed(&fixture).await.unwrap(), "");
+    let used = run("cat plain.txt; echo new > deep/new; cat deep/new; ls -A crowd; mv crowd c; rm -rf crowd").await;
+    assert_eq!(used.stdout.text, "plainnew\n", "{used:?}");
+    assert!(fixture.workspace().join("crowd/200/.git").exists());
+    let inside = Command { program: "true".into(), cwd: Some("crowd/1".into()), ..Command::default() };
+    let refused = fixture.sandbox.start(&inside).await.err().unwrap();
+    assert!(refused.kind == Kind::Invalid && refused.public.contains("crowd"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_is_moved_out_of_a_crowded_directory_stays_hidden() {
+    let fixture = with_little_room();
+    assert_eq!(exposed(&fixture).await.unwrap(), "");
+    let wait = |name: &str| format!("until [ -e {name} ]; do sleep 0.01; done");
+    let moving = shell(&format!("touch ready; {}; mv deep/er out && touch moved; sleep 60", wait("go")));
+    let moved = async {
+        while !fixture.workspace().join("ready").exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        for number in 0..200 {
+            std::fs::create_dir(fixture.workspace().join(format!("deep/{number}"))).unwrap();
+            std::fs::write(fixture.workspace().join(format!("deep/{number}/.env")), "x").unwrap();
+        }
+        let reading = shell(&format!("ls -A deep; touch go; {}; ls out; cat out/*; echo done", wait("moved")));
+        fixture.sandbox.run(&reading, None, Duration::from_secs(50), None).await.unwrap()
+    };
+    tokio::select! {
+        read = moved => assert_eq!(read.stdout.text, "server.key\ndone\n", "{read:?}"),
+        ended = fixture.sandbox.run(&moving, None, Duration::from_mins(2), None) => panic!("{ended:?}"),
     }
 }

@@ -16,7 +16,7 @@ use super::confinement::Confinement;
 use super::failure::{Failure, Message, Phase};
 use super::limits::limits;
 use super::masks::ProtectedScan;
-use super::mounts::PinFinder;
+use super::mounts::{Mask, MaskKind, PinFinder};
 use super::process::{Channel, Child, Plan, ProcessTree, Spawner, TABLE_SIZE, Terminal};
 use crate::exec::command::Pipes;
 use crate::exec::private_dir::PrivateDir;
@@ -158,8 +158,9 @@ impl Sandbox {
         let search_path = visibility.variables.get("PATH").map_or("", String::as_str);
         let program = command.file(search_path, &path, settings)?;
         let masks = scan.map_or_else(|| Ok(Vec::new()), |mut scan| scan.masks())?;
-        let hidden = masks.iter().map(|mask| (mask.path(), mask.directory));
-        let pinned = base.pins.as_ref().map_or_else(|| Ok(Vec::new()), |pins| pins.find(hidden))?;
+        check_covered(&path, &masks)?;
+        let in_place = masks.iter().filter(|mask| mask.keeps_place).map(Mask::path);
+        let pinned = base.pins.as_ref().map_or_else(|| Ok(Vec::new()), |pins| pins.find(in_place))?;
         let tmp = if namespaces { None } else { Some(PrivateDir::create().map_err(Error::internal)?) };
         let tmp_path = tmp.as_ref().map_or(Path::new("/tmp"), PrivateDir::path);
         let defaults = environment::defaults(settings, visibility, tmp_path);
@@ -250,6 +251,21 @@ fn refusal(command: &Command, failure: Failure) -> Error {
             "The command was not run, because it could not be confined as promised: {failure}. `mainstay doctor` \
              reports what this machine can enforce."
         )),
+    }
+}
+
+/// Refuses a working directory that is hidden as a whole: the command would find nothing there.
+fn check_covered(directory: &Path, masks: &[Mask]) -> Result<()> {
+    let mut crowded = masks.iter().filter(|mask| mask.kind == MaskKind::Crowded);
+    match crowded.find(|mask| directory.starts_with(mask.path())) {
+        Some(mask) => Err(Error::field(
+            "cwd",
+            format!(
+                "{} is hidden from commands, because there are too many protected names below it.",
+                mask.path().display()
+            ),
+        )),
+        None => Ok(()),
     }
 }
 

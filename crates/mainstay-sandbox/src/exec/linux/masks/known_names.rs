@@ -6,7 +6,7 @@
 //! directory is hidden.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -27,12 +27,15 @@ pub(super) struct KnownNames {
     search: Arc<Search>,
     all: HashMap<FileId, Known>,
     pub(super) capacity: usize,
+    /// How many names may be settled.
+    max_settled: usize,
 }
 
 struct Known {
     /// `None` if it could not be opened, or if there are too many: then it may exist anywhere.
     handle: Option<OwnedFd>,
     directory: bool,
+    settled: bool,
 }
 
 /// What a search has not found of the known names.
@@ -53,9 +56,9 @@ enum Located {
 }
 
 impl KnownNames {
-    pub(super) fn new(search: Arc<Search>) -> Self {
+    pub(super) fn new(search: Arc<Search>, max_settled: usize) -> Self {
         let capacity = MOST_HANDLES.min(open_files_limit() / 8);
-        Self { search, all: HashMap::new(), capacity }
+        Self { search, all: HashMap::new(), capacity, max_settled }
     }
 
     /// What is known and not among these masks.
@@ -67,9 +70,9 @@ impl KnownNames {
                 Located::Gone => {}
                 Located::Unknown => missing.unlocated = true,
                 Located::At(path) => {
-                    if let Some(path) = self.protected_path(&path, *identity) {
-                        let Known { directory, .. } = *known;
-                        missing.located.push(Mask { path, identity: *identity, directory, kind: MaskKind::Located });
+                    if self.is_protected(&path, *identity) {
+                        let mask = self.search.names.mask(&path, *identity, known.directory, MaskKind::Located);
+                        missing.located.extend(mask);
                     }
                 }
             }
@@ -77,25 +80,36 @@ impl KnownNames {
         missing
     }
 
-    /// The path, if it is in a searched directory and still protected there.
-    fn protected_path(&self, path: &Path, identity: FileId) -> Option<CString> {
+    /// Whether something is in a searched directory and still protected there.
+    fn is_protected(&self, path: &Path, identity: FileId) -> bool {
         let tops = self.search.tops.iter().filter_map(|top| path.strip_prefix(&top.path).ok());
         // The innermost: a directory that is searched for itself may be inside a protected one.
-        let inside = tops.min_by_key(|inside| inside.as_os_str().len())?;
-        let protected = inside.iter().any(|name| self.search.names.protects(name));
-        if !protected && !self.search.names.is_closed(identity) {
-            return None;
-        }
-        CString::new(path.as_os_str().as_bytes()).ok()
+        let inside = tops.min_by_key(|inside| inside.as_os_str().len());
+        inside.is_some_and(|inside| {
+            inside.iter().any(|name| self.search.names.protects(name)) || self.search.names.is_closed(identity)
+        })
     }
 
-    /// Notes what is hidden from a command now, and forgets everything else.
+    /// Whether something is among the first names that were hidden by themselves, so that it always is. Names that
+    /// somebody creates in great number come later.
+    pub(super) fn is_settled(&self, mask: &Mask) -> bool {
+        self.all.get(&mask.identity).is_some_and(|known| known.settled)
+    }
+
+    /// Notes what is hidden from a command by itself now, and forgets everything else.
     pub(super) fn replace(&mut self, masks: &[Mask]) {
-        let now: HashSet<FileId> = masks.iter().map(|mask| mask.identity).collect();
+        let by_itself = || masks.iter().filter(|mask| mask.kind != MaskKind::Crowded);
+        let now: HashSet<FileId> = by_itself().map(|mask| mask.identity).collect();
         self.all.retain(|identity, _| now.contains(identity));
         let mut handles = self.all.values().filter(|known| known.handle.is_some()).count();
-        for mask in masks {
-            let known = self.all.entry(mask.identity).or_insert(Known { handle: None, directory: mask.directory });
+        let mut settled = self.all.values().filter(|known| known.settled).count();
+        for mask in by_itself() {
+            let known = self.all.entry(mask.identity);
+            let known = known.or_insert(Known { handle: None, directory: mask.directory, settled: false });
+            if !known.settled && settled < self.max_settled {
+                known.settled = true;
+                settled += 1;
+            }
             if known.handle.is_none() && handles < self.capacity {
                 known.handle = hold(mask);
                 handles += usize::from(known.handle.is_some());

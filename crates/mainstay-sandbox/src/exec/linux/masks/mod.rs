@@ -4,8 +4,10 @@
 //! The names have to be known before every command. [`WatchedTree`] keeps them up to date by notices from the kernel, so
 //! that a command costs the same in a workspace of any size. Where notices cannot be relied on, [`Walker`] looks at every
 //! directory instead. Both read directories with [`names`]; symbolic links are not followed. What either misses because
-//! another command moves directories meanwhile, [`KnownNames`] adds.
+//! another command moves directories meanwhile, [`KnownNames`] adds. Where there are too many, [`Crowds`] hides whole
+//! directories.
 
+mod crowds;
 mod known_names;
 mod names;
 mod nodes;
@@ -17,11 +19,12 @@ mod watched_tree;
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
 
+use self::crowds::{Crowds, TooMany};
 use self::known_names::KnownNames;
 use self::names::Search;
 use self::walk::Walker;
@@ -49,7 +52,9 @@ pub(super) struct ProtectedScan {
     /// What was hidden from the last command.
     known: KnownNames,
     distrusted: bool,
-    max_masks: usize,
+    crowds: Crowds,
+    /// The directories that were hidden from the last command for the names in them.
+    covered: Vec<PathBuf>,
 }
 
 impl ProtectedScan {
@@ -60,25 +65,29 @@ impl ProtectedScan {
             |path: &Path| visibility.around(path).is_some_and(|grant| !searches || grant.origin == Origin::Machine);
         let closed = workspace.closed.iter().filter(|closed| among(&closed.path)).map(|closed| -> Result<Mask> {
             let path = CString::new(closed.path.as_os_str().as_bytes()).map_err(Error::internal)?;
-            Ok(Mask { path, identity: closed.identity, directory: true, kind: MaskKind::Name })
+            Ok(Mask { path, identity: closed.identity, directory: true, keeps_place: false, kind: MaskKind::Name })
         });
         let search = Arc::new(Search::new(workspace, visibility, settings)?);
         Ok(Self {
             tree: None,
             walker: Walker::new(search.clone()),
-            known: KnownNames::new(search.clone()),
+            known: KnownNames::new(search.clone(), settings.hidden_names / 2),
             search,
             searches,
             walks: 0,
             closed: closed.collect::<Result<_>>()?,
             distrusted: false,
-            max_masks: settings.hidden_names,
+            crowds: Crowds {
+                max_mounts: settings.hidden_names,
+                kept: visibility.grants.iter().map(|grant| grant.path.clone()).collect(),
+            },
+            covered: Vec::new(),
         })
     }
 
-    /// Every protected name in the roots and in the paths that a setting adds. Each is a mount, and a command with
-    /// thousands of mounts takes long to start, so there is a limit. Those inside of others come first, because they have
-    /// no path any more when the others are hidden.
+    /// Every protected name in the roots and in the paths that a setting adds, or a directory around it. Each is a mount,
+    /// and a command with many thousands of mounts takes long to start, so there is a limit. Those inside of others come
+    /// first, because they have no path any more when the others are hidden.
     pub(super) fn masks(&mut self) -> Result<Vec<Mask>> {
         let mut masks = Vec::new();
         if self.searches {
@@ -87,19 +96,38 @@ impl ProtectedScan {
                 None => self.walker.masks(&self.known)?,
             };
             masks.extend(self.known.missing(&masks).located);
+            let covered = self.crowds.cover(masks, |mask| self.known.is_settled(mask));
+            masks = covered.map_err(|many| self.refusal(&many))?;
+            self.log_covered(&masks);
             self.known.replace(&masks);
         }
         masks.extend(self.closed.iter().cloned());
-        if masks.len() > self.max_masks {
-            return Err(Error::unavailable(format!(
-                "There are more than {} protected names to hide from a command; raise exec.hidden_names, or exempt some \
-                 with exec.allow_protected.",
-                self.max_masks
-            )));
-        }
         masks.sort_by(|a, b| (&b.path, b.identity).cmp(&(&a.path, a.identity)));
         masks.dedup_by(|a, b| a.path == b.path && a.identity == b.identity);
         Ok(masks)
+    }
+
+    fn refusal(&self, TooMany { directory, names }: &TooMany) -> Error {
+        Error::unavailable(format!(
+            "There are more protected names to hide from a command than exec.hidden_names ({}) has room for, {names} of \
+             them below {}; remove some, raise exec.hidden_names, or exempt some with exec.allow_protected.",
+            self.crowds.max_mounts,
+            directory.display()
+        ))
+    }
+
+    /// Says once which directories are hidden as a whole, for whoever misses them.
+    fn log_covered(&mut self, masks: &[Mask]) {
+        let crowded = masks.iter().filter(|mask| mask.kind == MaskKind::Crowded);
+        let covered: Vec<PathBuf> = crowded.map(|mask| mask.path().to_owned()).collect();
+        if covered == self.covered {
+            return;
+        }
+        let (count, some) = (covered.len(), &covered[..covered.len().min(10)]);
+        if count > 0 {
+            tracing::warn!(count, directories = ?some, "directories with too many protected names are hidden from commands");
+        }
+        self.covered = covered;
     }
 
     /// Whether something has changed since the last scan.

@@ -1,7 +1,7 @@
 //! Which entries of a directory are hidden from commands, and which directories in it have to be searched.
 
 use std::collections::HashSet;
-use std::ffi::{OsStr, OsString};
+use std::ffi::{CString, NulError, OsStr, OsString};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::exec::ExecSettings;
+use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::exec::visibility::{Origin, Visibility};
 use crate::guard::Guard;
 use crate::identity::FileId;
@@ -107,9 +108,13 @@ pub(super) struct ProtectedNames {
     guard: Guard,
     /// Names that are not hidden, by a setting.
     exempt: Guard,
+    version_control: Guard,
     /// The server's own directories.
     closed: Vec<FileId>,
 }
+
+/// Names of repositories. In a submodule or a worktree such a name is a file that leads to the repository.
+const VERSION_CONTROL: [&str; 3] = [".git", ".hg", ".svn"];
 
 impl ProtectedNames {
     /// All roots have the same guard; it applies to what a setting adds too.
@@ -117,12 +122,33 @@ impl ProtectedNames {
         Self {
             guard: workspace.roots()[0].guard.clone(),
             exempt: Guard::only(&settings.allow_protected),
+            version_control: Guard::only(&VERSION_CONTROL.map(str::to_owned)),
             closed: workspace.closed.iter().map(|closed| closed.identity).collect(),
         }
     }
 
     pub(super) fn protects(&self, name: &OsStr) -> bool {
         self.guard.protects(name) && !self.exempt.protects(name)
+    }
+
+    /// The mask over something found. Fails if the path contains a NUL byte, which no path of the kernel's does.
+    pub(super) fn mask(
+        &self,
+        path: &Path,
+        identity: FileId,
+        directory: bool,
+        kind: MaskKind,
+    ) -> Result<Mask, NulError> {
+        let keeps_place = path.file_name().is_some_and(|name| self.keeps_place(name, directory));
+        let path = CString::new(path.as_os_str().as_bytes())?;
+        Ok(Mask { path, identity, directory, keeps_place, kind })
+    }
+
+    /// Whether nothing may take the place of something hidden. A repository, or a directory such as `.ssh`, decides what
+    /// programs do. Directories above other files with protected names may be renamed: package managers do that with what
+    /// they have downloaded. Other directories are hidden because they cannot be searched.
+    pub(super) fn keeps_place(&self, name: &OsStr, directory: bool) -> bool {
+        self.version_control.protects(name) || (directory && self.guard.protects(name))
     }
 
     /// Whether a directory is the server's own.

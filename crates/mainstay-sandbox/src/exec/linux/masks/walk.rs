@@ -4,10 +4,9 @@
 //! [`Walker`] decides when a result can be trusted; [`Walk`] is one pass over the directories.
 
 use std::collections::HashMap;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::ffi::OsStringExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,7 +137,7 @@ impl Walk<'_> {
             Err(errno) => return Err(Error::internal(errno)),
         };
         if visit == WalkResult::Closed {
-            self.hide(path.to_owned(), FileId::of(handle).map_err(Error::internal)?, true)?;
+            self.hide(path, FileId::of(handle).map_err(Error::internal)?, true)?;
         }
         Ok(())
     }
@@ -177,7 +176,7 @@ impl Walk<'_> {
     /// Hides the protected names of a directory that has been read, and searches its subdirectories.
     fn enter(&mut self, directory: BorrowedFd<'_>, path: &Path, known: &Listing, depth: usize) -> Result<WalkResult> {
         for Hit { name, identity, directory } in &known.hits {
-            self.hide(path.join(name), *identity, *directory)?;
+            self.hide(&path.join(name), *identity, *directory)?;
         }
         for (name, _) in &known.subdirectories {
             if self.descend(directory, path, name, depth)? == WalkResult::Vanished {
@@ -216,14 +215,14 @@ impl Walk<'_> {
             Err(_) => return Ok(WalkResult::Vanished),
         };
         if visit == WalkResult::Closed {
-            self.hide(path, identity, true)?;
+            self.hide(&path, identity, true)?;
         }
         Ok(WalkResult::Done)
     }
 
-    fn hide(&mut self, path: PathBuf, identity: FileId, directory: bool) -> Result<()> {
-        let path = CString::new(path.into_os_string().into_vec()).map_err(Error::internal)?;
-        self.masks.push(Mask { path, identity, directory, kind: MaskKind::Name });
+    fn hide(&mut self, path: &Path, identity: FileId, directory: bool) -> Result<()> {
+        let mask = self.walker.search.names.mask(path, identity, directory, MaskKind::Name);
+        self.masks.push(mask.map_err(Error::internal)?);
         Ok(())
     }
 }

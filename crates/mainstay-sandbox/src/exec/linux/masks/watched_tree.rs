@@ -6,9 +6,8 @@
 //! where it went. While directories keep moving, the tree may be that of several moments; [`Found`] says so.
 
 use std::collections::HashSet;
-use std::ffi::{CString, OsStr};
+use std::ffi::OsStr;
 use std::os::fd::{AsFd as _, BorrowedFd};
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,9 +103,8 @@ impl WatchedTree {
             let Some(position) = self.nodes.position(watch)? else { return Err(Lost::Notices) };
             let above = self.search.tops[position.top].path.join(&position.path);
             for Hit { name, identity, directory } in &node.hits {
-                let path = above.join(name);
-                let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Lost::Notices)?;
-                masks.push(Mask { path, identity: *identity, directory: *directory, kind: MaskKind::Name });
+                let mask = self.search.names.mask(&above.join(name), *identity, *directory, MaskKind::Name);
+                masks.push(mask.map_err(|_| Lost::Notices)?);
             }
         }
         self.masks = Some(masks.clone());

@@ -20,14 +20,10 @@ use super::tree::{HIDDEN_DIRECTORY, HIDDEN_FILE};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase};
 use crate::exec::linux::syscalls;
 use crate::exec::visibility::{Access, Origin, Visibility};
-use crate::guard::Guard;
 use crate::workspace::Workspace;
 
 /// Where the copies are mounted, one over the other, and covered at the end.
 const COPIES: &CStr = c"/.hidden/pins";
-
-/// Names of repositories. In a submodule or a worktree such a name is a file that leads to the repository.
-const VERSION_CONTROL: [&str; 3] = [".git", ".hg", ".svn"];
 
 /// Finds what has to be pinned.
 pub(crate) struct PinFinder {
@@ -35,13 +31,7 @@ pub(crate) struct PinFinder {
     writable: Vec<PathBuf>,
     /// The same for every command: paths inside of those that have a rule of their own, and the directories above.
     fixed: BTreeSet<Pin>,
-    /// Names that are protected. Other directories are hidden too, because they cannot be searched.
-    guard: Guard,
-    version_control: Guard,
 }
-
-/// The most directories to pin for one command: as many mounts take some tenths of a second.
-const MAX_PINS: usize = 10_000;
 
 /// A path to pin.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,12 +52,12 @@ impl PinFinder {
     /// Finds what is the same for every command.
     pub(crate) fn new(visibility: &Visibility, workspace: &Workspace) -> Self {
         let closed = workspace.closed.iter().map(|closed| closed.path.as_path());
-        Self::build(visibility, workspace.roots()[0].guard.clone(), closed)
+        Self::build(visibility, closed)
     }
 
     /// `closed` are the server's own directories: they are hidden, and whoever renames a directory above one of them
     /// decides what the next start finds there.
-    fn build<'a>(visibility: &Visibility, guard: Guard, closed: impl Iterator<Item = &'a Path>) -> Self {
+    fn build<'a>(visibility: &Visibility, closed: impl Iterator<Item = &'a Path>) -> Self {
         let grants = || visibility.grants.iter();
         let mut writable: Vec<PathBuf> = Vec::new();
         // Parents come before what is inside them.
@@ -76,8 +66,7 @@ impl PinFinder {
                 writable.push(grant.path.clone());
             }
         }
-        let version_control = Guard::only(&VERSION_CONTROL.map(str::to_owned));
-        let mut finder = Self { writable, fixed: BTreeSet::new(), guard, version_control };
+        let mut finder = Self { writable, fixed: BTreeSet::new() };
         for path in closed {
             finder.fixed.extend(finder.above(path));
         }
@@ -99,26 +88,11 @@ impl PinFinder {
         between.map(|above| Pin { path: above.to_owned(), directory: true }).collect()
     }
 
-    /// Whether nothing may take the place of something hidden. A repository, or a directory such as `.ssh`, decides what
-    /// programs do. Directories above other files with protected names may be renamed: package managers do that with what
-    /// they have downloaded.
-    fn keeps_place(&self, name: &OsStr, directory: bool) -> bool {
-        self.version_control.protects(name) || (directory && self.guard.protects(name))
-    }
-
-    /// What to pin for a command from which these paths are hidden; with each comes whether it is a directory.
-    pub(crate) fn find<'a>(&self, hidden: impl Iterator<Item = (&'a Path, bool)>) -> Result<Vec<PinnedTree>> {
+    /// What to pin for a command so that nothing takes the place of these paths. Whoever hides them limits their number.
+    pub(crate) fn find<'a>(&self, in_place: impl Iterator<Item = &'a Path>) -> Result<Vec<PinnedTree>> {
         let mut pins = self.fixed.clone();
-        for (path, directory) in hidden {
-            if path.file_name().is_some_and(|name| self.keeps_place(name, directory)) {
-                pins.extend(self.above(path));
-            }
-        }
-        if pins.len() > MAX_PINS {
-            return Err(Error::unavailable(format!(
-                "There are more than {MAX_PINS} directories with protected ones somewhere below them, which a command \
-                 must not rename; remove some, or exempt their names with exec.allow_protected."
-            )));
+        for path in in_place {
+            pins.extend(self.above(path));
         }
         let trees = self.writable.iter().filter_map(|outer| PinnedTree::new(outer, &pins).transpose());
         trees.collect()
@@ -177,11 +151,10 @@ mod tests {
         Grant { path: path.into(), access, directory: true, origin }
     }
 
-    /// A path that ends with a slash is a directory.
-    fn pinned(grants: Vec<Grant>, hidden: &[&str]) -> Vec<String> {
+    fn pinned(grants: Vec<Grant>, in_place: &[&str]) -> Vec<String> {
         let visibility = Visibility { grants, ..Visibility::default() };
-        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), std::iter::empty());
-        let trees = finder.find(hidden.iter().map(|path| (Path::new(*path), path.ends_with('/')))).unwrap();
+        let finder = PinFinder::build(&visibility, std::iter::empty());
+        let trees = finder.find(in_place.iter().map(Path::new)).unwrap();
         let text = |path: &CString| path.to_str().unwrap().strip_prefix("/.hidden/pins/").unwrap().to_owned();
         trees.iter().flat_map(|tree| tree.pins.iter().map(|(path, _)| text(path))).collect()
     }
@@ -189,9 +162,8 @@ mod tests {
     #[test]
     fn the_directories_above_protected_ones_are_pinned() {
         let work = || vec![grant("/w", Access::Write, Origin::Root)];
-        assert!(pinned(work(), &["/w/.git/", "/w/a/unreadable/", "/w/a/.env", "/elsewhere/a/.git/"]).is_empty());
-        assert_eq!(pinned(work(), &["/w/a/b/.git/", "/w/a/c/.ssh/"]), ["a/c", "a/b", "a"]);
-        assert_eq!(pinned(work(), &["/w/submodule/.git"]), ["submodule"]);
+        assert!(pinned(work(), &["/w/.git", "/elsewhere/a/.git"]).is_empty());
+        assert_eq!(pinned(work(), &["/w/a/b/.git", "/w/a/c/.ssh"]), ["a/c", "a/b", "a"]);
     }
 
     #[test]
@@ -211,20 +183,8 @@ mod tests {
         let visibility =
             Visibility { grants: vec![grant("/home", Access::Write, Origin::Root)], ..Visibility::default() };
         let closed = [Path::new("/home/.config/mainstay"), Path::new("/elsewhere/data")];
-        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), closed.into_iter());
+        let finder = PinFinder::build(&visibility, closed.into_iter());
         let fixed: Vec<&Path> = finder.fixed.iter().map(|pin| pin.path.as_path()).collect();
         assert_eq!(fixed, [Path::new("/home/.config")]);
-    }
-
-    #[test]
-    fn the_mounts_of_a_command_are_limited() {
-        let work = vec![grant("/w", Access::Write, Origin::Root)];
-        let visibility = Visibility { grants: work, ..Visibility::default() };
-        let finder = PinFinder::build(&visibility, Guard::new(&[], &[]), std::iter::empty());
-        let hidden: Vec<String> = (0..=MAX_PINS).map(|number| format!("/w/{number}/.git")).collect();
-        let find = |count: usize| finder.find(hidden[..count].iter().map(|path| (Path::new(path), true)));
-        assert!(find(MAX_PINS).is_ok());
-        let refused = find(MAX_PINS + 1).unwrap_err();
-        assert!(refused.public.contains("exec.allow_protected"), "{}", refused.public);
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Mask {
     pub(crate) path: CString,
     pub(crate) identity: FileId,
     pub(crate) directory: bool,
+    /// Whether nothing may take its place: the command can rename no directory above it.
+    pub(crate) keeps_place: bool,
     pub(crate) kind: MaskKind,
 }
 
@@ -34,6 +36,8 @@ pub(crate) enum MaskKind {
     Name,
     /// It was hidden before and a search has not found it, mostly because it is inside something hidden now.
     Located,
+    /// It is a directory with too many protected names below it.
+    Crowded,
 }
 
 impl Mask {

@@ -1,5 +1,6 @@
 //! Which protected names are found, and which are not.
 
+mod crowded;
 mod moving;
 mod watching;
 
@@ -201,16 +202,6 @@ fn what_the_operator_allows_is_not_hidden() {
         let (_directory, workspace) = tree();
         let settings = ExecSettings { allow_protected: vec![".git".into(), "*.key".into()], ..Default::default() };
         assert_eq!(found(&mut scan_of(&workspace, &settings), &workspace), [PathBuf::from(".env")]);
-    }
-}
-
-#[test]
-fn more_names_than_can_be_hidden_are_refused_with_the_setting_to_change() {
-    for scan_of in KINDS {
-        let (_directory, workspace) = tree();
-        let settings = ExecSettings { hidden_names: 2, ..Default::default() };
-        let refused = scan_of(&workspace, &settings).masks().unwrap_err();
-        assert!(refused.public.contains("exec.hidden_names"), "{}", refused.public);
     }
 }
 
