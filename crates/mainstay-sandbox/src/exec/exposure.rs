@@ -52,7 +52,7 @@ impl Workspace {
         sensitivity: Sensitivity,
     ) -> Result<Option<Exposure>> {
         let roots = self.roots().iter().map(|root| (root.identity, root.path().to_owned(), root.read_only));
-        let granted = commands.map(|settings| Visibility::new(self, settings).grants).unwrap_or_default();
+        let granted = commands.map(|settings| Visibility::upper_bound(self, settings).grants).unwrap_or_default();
         let granted = granted.into_iter().filter_map(|grant| {
             Some((FileId::of_path(&grant.path).ok()?, grant.path, grant.access == visibility::Access::Read))
         });

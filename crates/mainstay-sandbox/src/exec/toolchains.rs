@@ -2,7 +2,9 @@
 //!
 //! Landlock cannot take back what a directory above grants. So a directory in which a tool keeps credentials is not
 //! granted as a whole, but entry by entry as it is at the start: what is added later, such as by `cargo login`, is not
-//! visible to commands either.
+//! visible to commands either. Protected names at the top of a toolchain, such as the repository of a version manager or
+//! an `.env` that somebody keeps there, are treated as credentials. Further below are packages, in which such names are
+//! files of the package: they are not searched, because there are too many.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -71,6 +73,12 @@ const SETTINGS: &[&str] = &[
     ".ghcup/config.yaml",
 ];
 
+/// How many levels of a toolchain are searched for protected names: `plugins/NAME/.git` of a version manager is the third.
+const SEARCHED_LEVELS: usize = 3;
+
+/// How many directories of one toolchain are searched, from the top: reading them takes some milliseconds.
+const MAX_SEARCHED: usize = 1000;
+
 /// What is found in a home directory.
 #[derive(Debug, Default)]
 pub(super) struct Toolchains {
@@ -94,7 +102,8 @@ pub(super) fn variables() -> impl Iterator<Item = &'static str> {
 type Denied = Vec<String>;
 
 impl Toolchains {
-    pub(super) fn find(home: &Path) -> Self {
+    /// With `is_protected`, without the names of which it returns true.
+    pub(super) fn find(home: &Path, is_protected: Option<&dyn Fn(&OsStr) -> bool>) -> Self {
         let mut found = Self::default();
         for (name, variable) in TOOLCHAINS {
             let Ok(path) = std::fs::canonicalize(home.join(name)) else { continue };
@@ -111,6 +120,9 @@ impl Toolchains {
                 if beginning(&file).is_ok_and(|text| holds_credentials(&text)) {
                     denied.push(settings);
                 }
+            }
+            if let Some(is_protected) = is_protected {
+                denied.extend(protected_entries(&path, is_protected));
             }
             found.add(path, &denied);
         }
@@ -136,6 +148,35 @@ impl Toolchains {
             }
         }
     }
+}
+
+/// The protected names in the upper levels of a directory. Of these only those that begin with a dot: certificates
+/// (`*.pem`) and modules called `credentials` are parts of programs. A symbolic link leads to something that has a rule of
+/// its own.
+fn protected_entries(top: &Path, is_protected: &dyn Fn(&OsStr) -> bool) -> Vec<Denied> {
+    let mut found = Vec::new();
+    let mut level: Vec<Denied> = vec![Vec::new()];
+    let mut searched = 0;
+    for _ in 0..SEARCHED_LEVELS {
+        for above in std::mem::take(&mut level) {
+            searched += 1;
+            if searched > MAX_SEARCHED {
+                return found;
+            }
+            let directory = above.iter().fold(top.to_owned(), |path, name| path.join(name));
+            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+                let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else { continue };
+                let is_secret = name.starts_with('.') && is_protected(OsStr::new(&name)) && !kind.is_symlink();
+                let path: Denied = above.iter().cloned().chain([name]).collect();
+                if is_secret {
+                    found.push(path);
+                } else if kind.is_dir() {
+                    level.push(path);
+                }
+            }
+        }
+    }
+    found
 }
 
 /// What is left of a denied path behind a name; `None` if it does not begin with this name.
@@ -228,8 +269,18 @@ mod tests {
             ("go/bin/gopls", ""),
             ("go/pkg/mod/m/a.go", ""),
             ("go/src/mine/.env", "s"),
+            ("go/bin/.env", "s"),
+            (".pyenv/.git/config", "s"),
+            (".pyenv/bin/pyenv", ""),
+            (".asdf/plugins/mine/.git/config", "s"),
+            (".asdf/plugins/mine/bin/install", ""),
+            (".local/lib/node_modules/mine/.env.local", "s"),
+            (".local/lib/node_modules/mine/index.js", ""),
+            (".local/lib/python3.13/site-packages/certifi/cacert.pem", ""),
+            (".cargo/git/checkouts/dependency/1234/.git/HEAD", ""),
         ]);
-        let found = Toolchains::find(&home);
+        let guard = crate::Guard::new(&[], &[]);
+        let found = Toolchains::find(&home, Some(&|name| guard.protects(name)));
         for (path, readable) in [
             (".cargo/credentials.toml", false),
             (".cargo/bin/cargo", true),
@@ -248,6 +299,16 @@ mod tests {
             ("go/bin/gopls", true),
             ("go/pkg/mod/m/a.go", true),
             ("go/src/mine/.env", false),
+            ("go/bin/.env", false),
+            (".pyenv/.git/config", false),
+            (".pyenv/bin/pyenv", true),
+            (".asdf/plugins/mine/.git/config", false),
+            (".asdf/plugins/mine/bin/install", true),
+            (".local/lib/node_modules/mine/.env.local", false),
+            (".local/lib/node_modules/mine/index.js", true),
+            // Parts of packages, without which nothing can be built.
+            (".local/lib/python3.13/site-packages/certifi/cacert.pem", true),
+            (".cargo/git/checkouts/dependency/1234/.git/HEAD", true),
             // What is created later is not readable either.
             (".cargo/credentials", false),
         ] {
@@ -260,7 +321,7 @@ mod tests {
     fn links_beside_credentials_are_kept() {
         let (_directory, home) = home(&[(".cargo/bin/cargo", "")]);
         std::os::unix::fs::symlink("bin", home.join(".cargo/programs")).unwrap();
-        assert_eq!(Toolchains::find(&home).links, [(home.join(".cargo/programs"), "bin".into())]);
+        assert_eq!(Toolchains::find(&home, None).links, [(home.join(".cargo/programs"), "bin".into())]);
     }
 
     #[test]

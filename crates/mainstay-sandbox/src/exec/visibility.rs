@@ -4,10 +4,12 @@
 //! Computed once from paths as they are at the start; `linux/mounts` and `linux/landlock.rs` enforce it.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::ExecSettings;
 use super::toolchains::Toolchains;
+use crate::guard::Guard;
 use crate::workspace::Workspace;
 
 /// Directories of programs and their data.
@@ -118,9 +120,20 @@ pub(crate) struct Visibility {
 }
 
 impl Visibility {
+    /// What commands may see. Protected names at the top of toolchains are searched for, and left out.
+    pub(crate) fn new(workspace: &Workspace, settings: &ExecSettings) -> Self {
+        let (guard, exempt) = (&workspace.roots()[0].guard, Guard::only(&settings.allow_protected));
+        Self::build(workspace, settings, Some(&|name| guard.protects(name) && !exempt.protects(name)))
+    }
+
+    /// The same without the search: all that commands may see is in it, and some protected names besides.
+    pub(crate) fn upper_bound(workspace: &Workspace, settings: &ExecSettings) -> Self {
+        Self::build(workspace, settings, None)
+    }
+
     /// Computes the grants. A root's own access wins over other grants for the same path; the server's own directories
     /// are never granted.
-    pub(crate) fn new(workspace: &Workspace, settings: &ExecSettings) -> Self {
+    fn build(workspace: &Workspace, settings: &ExecSettings, is_protected: Option<&dyn Fn(&OsStr) -> bool>) -> Self {
         let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
         let mut visibility = Self::default();
         for path in SYSTEM {
@@ -134,7 +147,7 @@ impl Visibility {
             visibility.grant(&Path::new("/etc").join(name), Access::Read, Origin::Machine);
         }
         if let Some(home) = &home {
-            visibility.grant_toolchains(home);
+            visibility.grant_toolchains(home, is_protected);
         }
         settings.read.iter().for_each(|path| visibility.grant(path, Access::Read, Origin::Setting));
         let written = settings.home.iter().chain(&settings.write);
@@ -168,8 +181,8 @@ impl Visibility {
     }
 
     /// Grants the toolchains that exist, and names them in variables.
-    fn grant_toolchains(&mut self, home: &Path) {
-        let Toolchains { readable, links, credentials, variables } = Toolchains::find(home);
+    fn grant_toolchains(&mut self, home: &Path, is_protected: Option<&dyn Fn(&OsStr) -> bool>) {
+        let Toolchains { readable, links, credentials, variables } = Toolchains::find(home, is_protected);
         for path in &readable {
             self.grant(path, Access::Read, Origin::Machine);
         }
@@ -293,7 +306,7 @@ mod tests {
         std::fs::write(&token, "s").unwrap();
         let hidden = |settings: &ExecSettings| {
             let (_directory, mut visibility) = visibility_of(settings);
-            visibility.grant_toolchains(&base);
+            visibility.grant_toolchains(&base, None);
             visibility.keep_visible_secrets();
             visibility.secrets
         };
