@@ -1,6 +1,7 @@
 //! Protected names that appear, move and are replaced between commands and while others run.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mainstay_core::Kind;
@@ -142,4 +143,44 @@ async fn a_name_that_is_moved_out_of_a_crowded_directory_stays_hidden() {
         read = moved => assert_eq!(read.stdout.text, "server.key\ndone\n", "{read:?}"),
         ended = fixture.sandbox.run(&moving, None, Duration::from_mins(2), None) => panic!("{ended:?}"),
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_that_move_to_and_fro_keep_nobody_from_running_commands() {
+    const DIRECTORIES: usize = 12;
+    let fixture = Fixture::new(Level::Namespaces);
+    let workspace = fixture.workspace();
+    for number in 0..DIRECTORIES {
+        std::fs::create_dir_all(workspace.join(format!("here/{number}"))).unwrap();
+        std::fs::write(workspace.join(format!("here/{number}/.env")), SECRET).unwrap();
+    }
+    std::fs::create_dir(workspace.join("there")).unwrap();
+    let stop = AtomicBool::new(false);
+    let move_all = |from: &str, to: &str| {
+        for number in 0..DIRECTORIES {
+            std::fs::rename(workspace.join(format!("{from}/{number}")), workspace.join(format!("{to}/{number}")))
+                .unwrap();
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    };
+    let mut refused = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                move_all("here", "there");
+                move_all("there", "here");
+            }
+        });
+        let run = async {
+            for _ in 0..20 {
+                match exposed(&fixture).await {
+                    Some(exposed) => assert_eq!(exposed, ""),
+                    None => refused += 1,
+                }
+            }
+        };
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(run));
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(refused, 0);
 }

@@ -46,7 +46,7 @@ phases! {
     Loopback: "the loopback interface could not be enabled",
 }
 
-/// A phase that failed, and the kernel's reason.
+/// A phase that failed, and the kernel's reason; of [`Phase::Moved`], which of the masks it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) phase: Phase,

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -44,6 +44,20 @@ struct Base {
     /// Finds the protected names, where there are namespaces to hide them in.
     scan: Option<Arc<Mutex<ProtectedScan>>>,
     pins: Option<PinFinder>,
+}
+
+/// Why a command was not started.
+struct NotStarted {
+    failure: Failure,
+    /// The protected name that was not where it was to be hidden.
+    moved: Option<PathBuf>,
+}
+
+impl NotStarted {
+    fn new(failure: Failure, masks: &[Mask]) -> Self {
+        let nth = usize::try_from(failure.errno).ok().filter(|_| failure.phase == Phase::Moved);
+        Self { failure, moved: nth.and_then(|nth| masks.get(nth)).map(|mask| mask.path().to_owned()) }
+    }
 }
 
 /// How often a command is tried if protected names keep moving while it is being started: another command that renames
@@ -107,18 +121,19 @@ impl Sandbox {
         loop {
             match self.attempt(base, command).await? {
                 Ok(child) => return Ok(child),
-                Err(failure) if failure.phase == Phase::Moved && attempt < ATTEMPTS => {
+                Err(NotStarted { moved: Some(_), .. }) if attempt < ATTEMPTS => {
                     attempt += 1;
                     if let Some(scan) = base.scan.as_ref().filter(|_| attempt == ATTEMPTS_WITH_NOTICES) {
                         scan.lock().await.distrust();
                     }
                 }
-                Err(failure) => return Err(refusal(command, failure)),
+                Err(NotStarted { moved: Some(name), .. }) => return Err(keeps_moving(&name)),
+                Err(NotStarted { failure, moved: None }) => return Err(refusal(command, failure)),
             }
         }
     }
 
-    async fn attempt(&self, base: &Arc<Base>, command: &Command) -> Result<Result<Child, Failure>> {
+    async fn attempt(&self, base: &Arc<Base>, command: &Command) -> Result<Result<Child, NotStarted>> {
         let (channel, theirs) = Channel::pair().map_err(Error::internal)?;
         let namespaces = base.confinement.namespaces.is_some();
         let (Pipes { input, output, errors }, streams) = command.pipes().map_err(Error::internal)?;
@@ -130,15 +145,17 @@ impl Sandbox {
         };
         let prepare = move || sandbox.plan(&shared, &command, scan, theirs, streams);
         let (plan, tmp) = tokio::task::spawn_blocking(prepare).await.map_err(Error::internal)??;
+        let masks = plan.masks.clone();
+        let not_started = |failure| NotStarted::new(failure, &masks);
         let (pidfd, tmp) = match base.spawner.launch(plan, tmp).await? {
             Ok(started) => started,
-            Err(failure) => return Ok(Err(failure)),
+            Err(failure) => return Ok(Err(not_started(failure))),
         };
         let processes = Some(ProcessTree::new(pidfd, namespaces, tmp).map_err(Error::internal)?);
         let channel = Arc::new(channel);
-        wait_for_start(Child { input, output, errors, terminal: None, channel, processes, status: None })
-            .await
-            .map_err(Error::internal)
+        let child = Child { input, output, errors, terminal: None, channel, processes, status: None };
+        let started = wait_for_start(child).await.map_err(Error::internal)?;
+        Ok(started.map_err(not_started))
     }
 
     /// Prepares everything that has to do with the file system.
@@ -174,7 +191,7 @@ impl Sandbox {
             streams,
             terminal: command.terminal,
             channel,
-            masks,
+            masks: Arc::new(masks),
             pinned,
             ruleset: confinement.ruleset(tmp_handle.map(OwnedFd::from))?,
             limits: limits(settings, namespaces),
@@ -252,6 +269,15 @@ fn refusal(command: &Command, failure: Failure) -> Error {
              reports what this machine can enforce."
         )),
     }
+}
+
+/// The error for a workspace in which something keeps moving a directory. It names the directory, not the name in it.
+fn keeps_moving(name: &Path) -> Error {
+    Error::unavailable(format!(
+        "The command was not run: {} was moved again and again while a protected name in it was being hidden. End the \
+         command that moves it, or try again.",
+        name.parent().unwrap_or(name).display()
+    ))
 }
 
 /// Refuses a working directory that is hidden as a whole: the command would find nothing there.

@@ -56,7 +56,7 @@ impl Walker {
         while names.missing(&seen.masks).unlocated {
             passes += 1;
             if passes > PASSES {
-                return Err(changing_too_fast());
+                return Err(changing_too_fast(&self.search.tops[0].path));
             }
             std::thread::sleep(BETWEEN_PASSES);
             let was_calm = seen.calm;
@@ -170,7 +170,7 @@ impl Walk<'_> {
             }
             self.masks.truncate(before);
         }
-        Err(changing_too_fast())
+        Err(changing_too_fast(path))
     }
 
     /// Hides the protected names of a directory that has been read, and searches its subdirectories.
@@ -227,9 +227,12 @@ impl Walk<'_> {
     }
 }
 
-/// The error for a workspace in which protected names move faster than they can be found.
-fn changing_too_fast() -> Error {
-    Error::unavailable("The workspace changes too fast to hide protected names from a command; try again later.")
+/// The error for a directory in which protected names move faster than they can be found.
+fn changing_too_fast(directory: &Path) -> Error {
+    let directory = directory.display();
+    Error::unavailable(format!(
+        "{directory} changes too fast to hide the protected names in it from a command; try again later."
+    ))
 }
 
 /// A directory that has just changed may change again within the same tick of the file system's clock, which would not

@@ -10,6 +10,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, UnmountFlags};
+use rustix::time::Timespec;
 
 use super::namespaces::Namespaces;
 use super::pins::{self, PinnedTree};
@@ -64,7 +65,8 @@ pub(crate) fn set_up(
     rustix::mount::mount(c"devpts", c"/dev/pts", c"devpts", flags, options).during(Phase::Devices)?;
     // Before the masks: what they are compared with cannot be moved by this command any more.
     pins::pin(pinned)?;
-    masks.iter().try_for_each(hide)
+    let mut waits = MAX_WAITS;
+    masks.iter().enumerate().try_for_each(|(nth, mask)| hide_when_there(nth, mask, &mut waits))
 }
 
 /// Mounts an empty `/tmp`, and on it again the parts of the tree that are beneath `/tmp`.
@@ -111,6 +113,30 @@ fn new_proc() -> Result<OwnedFd> {
     let attributes =
         MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV | MountAttrFlags::MOUNT_ATTR_NOEXEC;
     rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// How often a command waits for names that have moved to come back, and how long each time. A name that stays away is
+/// for the next attempt, which searches again.
+const MAX_WAITS: usize = 64;
+const WAIT: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000 };
+
+/// Hides a name, the `nth`. A command that renames directories to and fro all the time has each of them in its place now
+/// and then: without waiting for each, several such directories would never be in their places all at once. A mask that
+/// is mounted moves with what it hides.
+fn hide_when_there(nth: usize, mask: &Mask, waits: &mut usize) -> Result<(), Failure> {
+    loop {
+        match hide(mask) {
+            Err(failure) if failure.phase == Phase::Moved && *waits > 0 => {
+                *waits -= 1;
+                let _ = rustix::thread::nanosleep(&WAIT);
+            }
+            // Says which, in place of a number of the system's.
+            Err(Failure { phase: Phase::Moved, .. }) => {
+                return Err(Failure { phase: Phase::Moved, errno: i32::try_from(nth).unwrap_or(i32::MAX) });
+            }
+            other => return other,
+        }
+    }
 }
 
 /// Mounts something empty over a protected name, if it still is the file that was found there.

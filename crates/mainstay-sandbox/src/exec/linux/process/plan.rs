@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub(crate) terminal: Option<TerminalSize>,
     /// The supervisor's end of the channel to the server.
     pub(crate) channel: OwnedFd,
-    pub(crate) masks: Vec<Mask>,
+    pub(crate) masks: Arc<Vec<Mask>>,
     /// What the command can neither rename nor remove.
     pub(crate) pinned: Vec<PinnedTree>,
     /// The Landlock rules, where commands are confined.
