@@ -21,9 +21,11 @@ use super::metadata::etag_from_hash;
 use crate::guard::Guard;
 use crate::identity::FileId;
 
-/// File extensions of records. A begun change is undone; of a completed one only the backups are removed.
+/// File extensions of records. A begun change is undone; of a completed one only the backups are removed. Directories that
+/// a change has created are removed if they are empty.
 pub(super) const BEGUN: &str = "begun";
 pub(super) const COMPLETED: &str = "done";
+pub(super) const DIRECTORIES: &str = "dirs";
 
 /// The directory with the records.
 #[derive(Debug)]
@@ -131,6 +133,11 @@ impl UndoEntry {
     pub(super) fn for_temporary(at: DirLocation) -> Self {
         let (backup, temporary) = (temporary_name(".old"), temporary_name(".new"));
         Self { action: Action::Remove, at, name: backup.clone(), backup, temporary, ..Self::default() }
+    }
+
+    /// For a directory that is about to be created.
+    pub(super) fn for_directory(at: DirLocation, name: OsString) -> Self {
+        Self { action: Action::MakeDirectory, name, ..Self::for_temporary(at) }
     }
 
     /// Cleans up after a change: removes the old entry, which was kept in case the change had to be undone, if it was

@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use super::errors::{self, PathContext as _};
 use super::fs_ops::{READ_FILE, metadata_at, open_directory, sync_directory};
-use super::journal::DirLocation;
+use super::journal::{DirLocation, UndoEntry};
 use super::resolve::{self, Links, MAX_DEPTH, Resolved, names_of};
 use super::roots::Rule;
 use super::{Dir, EntryKind, Metadata, OpenFile, Root, Workspace};
@@ -202,6 +202,17 @@ impl WriteTarget {
     /// Where the directory is, for a record of the journal.
     pub(super) fn location(&self) -> DirLocation {
         DirLocation { root: self.path.root.path.clone(), names: self.names.clone() }
+    }
+
+    /// How to undo the creation of the directories that do not exist yet, from the outermost.
+    pub(super) fn undo_missing(&self) -> Vec<UndoEntry> {
+        let mut at = self.location();
+        let undo = self.missing.iter().map(|name| {
+            let undo = UndoEntry::for_directory(at.clone(), name.clone());
+            at.names.push(name.clone());
+            undo
+        });
+        undo.collect()
     }
 
     /// Paths of the directories that have to be created first.

@@ -14,6 +14,9 @@ const PAIRS: usize = 3;
 /// Set for the process that is going to be killed.
 const WRITER: &str = "MAINSTAY_TEST_WRITER";
 
+/// When the process of `dying` ends.
+const DIES_AT: &str = "MAINSTAY_TEST_DIES_AT";
+
 /// Content whose first line says what the rest must be.
 fn content(round: u64, size: usize) -> String {
     let body = format!("{round:016}").repeat(size / 16);
@@ -78,6 +81,42 @@ fn copier() {
         let (kind, recursive) = (EntryKind::Directory, true);
         workspace.commit(vec![Step::Remove { target, expect: Expect::Anything, kind, recursive }]).unwrap();
         println!("{round}");
+    }
+}
+
+/// Not a test of its own either: dies when it is asked for the nth time whether its change is still wanted.
+#[test]
+fn dying() {
+    let (Some(base), Ok(nth)) = (std::env::var_os(WRITER), std::env::var(DIES_AT)) else { return };
+    let workspace = open(base.as_ref());
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let wanted = || {
+        if asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string() == nth {
+            std::process::abort();
+        }
+        true
+    };
+    let steps = ["new/a/x", "new/b/y"].map(|path| put(&workspace, path, content(0, 1000)));
+    workspace.commit_while(steps.into(), &wanted).unwrap();
+}
+
+#[test]
+fn a_change_that_was_cut_off_leaves_no_empty_directory_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let base = std::fs::canonicalize(directory.path()).unwrap();
+    std::fs::create_dir(base.join("ws")).unwrap();
+    for nth in 0.. {
+        let mut dying = Command::new(std::env::current_exe().unwrap());
+        dying.args(["--exact", "killed::dying"]).env(WRITER, &base).env(DIES_AT, nth.to_string());
+        let completed = dying.stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success();
+        let _recovered = open(&base);
+        assert_eq!(records(&base), 0, "{nth}");
+        assert_eq!(base.join("ws/new/b/y").exists(), completed, "{nth}");
+        if completed {
+            assert!(nth > 3, "it was asked {nth} times only");
+            return;
+        }
+        assert_eq!(std::fs::read_dir(base.join("ws")).unwrap().count(), 0, "something was left over at {nth}");
     }
 }
 

@@ -16,10 +16,10 @@ use super::lock::DirLocks;
 use super::prepared_step::PreparedStep;
 use super::step::{Step, StepResult};
 use crate::identity::FileId;
-use crate::workspace::Workspace;
 use crate::workspace::errors::{self, PathContext as _};
 use crate::workspace::fs_ops::sync_directory;
-use crate::workspace::journal::{BEGUN, Record, UndoEntry};
+use crate::workspace::journal::{BEGUN, DIRECTORIES, Record, UndoEntry};
+use crate::workspace::{Workspace, WriteTarget};
 
 impl Workspace {
     /// Applies all steps, or none of them. The results are in the order of the steps.
@@ -31,13 +31,26 @@ impl Workspace {
     /// returns false, the change fails with [`Kind::Cancelled`](mainstay_core::Kind::Cancelled) and nothing is changed.
     pub fn commit_while(&self, steps: Vec<Step>, wanted: &dyn Fn() -> bool) -> Result<Vec<StepResult>> {
         let mut made = Vec::new();
+        let record = self.record_missing(&steps)?;
         let result = self.prepare_and_apply(steps, wanted, &mut made);
         if result.is_err() {
             for (directory, name) in made.iter().rev() {
                 let _ = rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR);
             }
         }
+        if let Some(record) = record {
+            record.close();
+        }
         result
+    }
+
+    /// Records the directories that the steps create besides what they are about: they are created before new content is
+    /// written, and if this process dies then, they are empty.
+    fn record_missing(&self, steps: &[Step]) -> Result<Option<Record>> {
+        let created = steps.iter().filter_map(Step::created);
+        let missing: Vec<UndoEntry> = created.flat_map(WriteTarget::undo_missing).collect();
+        let Some(journal) = self.journal.as_deref().filter(|_| !missing.is_empty()) else { return Ok(None) };
+        journal.write(&missing.iter().collect::<Vec<_>>(), DIRECTORIES).map(Some)
     }
 
     /// Directories that were created for the change are added to `made`, also if it fails.

@@ -12,7 +12,7 @@ use mainstay_core::Result;
 use rustix::fs::FlockOperation;
 
 use crate::workspace::errors::PathContext as _;
-use crate::workspace::journal::{BEGUN, COMPLETED, DirLocation, Journal, Record, UndoEntry};
+use crate::workspace::journal::{BEGUN, COMPLETED, DIRECTORIES, DirLocation, Journal, Record, UndoEntry};
 use crate::workspace::resolve::{self, Links};
 use crate::workspace::{Workspace, WorkspacePath, WriteTarget};
 
@@ -70,8 +70,9 @@ impl Drop for Staging {
 fn recover(journal: &Journal, workspace: &Workspace) {
     let Ok(entries) = std::fs::read_dir(&journal.directory) else { return };
     let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    // Undo first: it may restore something under a temporary name that a completed record then removes.
-    for state in [BEGUN, COMPLETED] {
+    // Undo first: it may restore something under a temporary name that a completed record then removes. Only then are the
+    // directories empty that were created for it.
+    for state in [BEGUN, COMPLETED, DIRECTORIES] {
         let of_state = |path: &&PathBuf| path.extension().is_some_and(|extension| extension == state);
         for path in paths.iter().filter(of_state) {
             if let Err(error) = recover_one(workspace, path) {

@@ -41,6 +41,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// What the step creates, with the directories above that are missing.
+    pub(super) fn created(&self) -> Option<&WriteTarget> {
+        match self {
+            Self::Put { target, .. } | Self::MakeDirectory { target, .. } | Self::Move { to: target, .. } => {
+                Some(target)
+            }
+            Self::Remove { .. } => None,
+        }
+    }
+}
+
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepResult {
