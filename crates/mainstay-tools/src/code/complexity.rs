@@ -51,8 +51,7 @@ impl Tool for Complexity {
     const SPEC: Spec = Spec {
         title: "Analyse complexity",
         description: "Measures the cyclomatic and cognitive complexity of functions in 11 languages and lists those over \
-                      a threshold, with file, line and value. Use code_functions to query single functions. Files that \
-                      cannot be parsed are named, not scored.",
+                      a threshold, with file, line and value. Files that cannot be parsed are named, not scored.",
         pace: Pace::Long,
         tags: &["code"],
         spellings: &[Spelling { dialect: DIALECT, name: "analyze_complexity" }],

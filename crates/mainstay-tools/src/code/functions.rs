@@ -70,7 +70,8 @@ impl Tool for Functions {
     const SPEC: Spec = Spec {
         title: "Find functions",
         description: "Lists functions and methods with their lines, complexity, nesting, parameters and maintainability, \
-                      by name or by a minimum. Use it to find the hardest or longest functions, or where one is defined.",
+                      by name or by a minimum. Use it rather than code_complexity to find the hardest or longest \
+                      functions, or where one is defined.",
         pace: Pace::Long,
         tags: &["code"],
         ..Spec::new("code", "functions", Effect::Reads)

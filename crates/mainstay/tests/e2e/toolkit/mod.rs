@@ -2,3 +2,4 @@
 
 mod fixtures;
 mod templates;
+mod tool_names;
