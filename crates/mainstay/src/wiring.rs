@@ -16,7 +16,7 @@ use mainstay_tools::{ResourceWatcher, Setup};
 use crate::{Config, Extensions, own_files};
 
 /// The version that clients, `--version` and the OpenAPI document are told.
-const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Opens the store, and creates the data directory if the store is in it.
 pub(crate) async fn open_store(config: &Config) -> anyhow::Result<Store> {

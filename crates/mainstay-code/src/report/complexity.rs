@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::measurement::{FailedFile, Measurement};
+use super::measurement::{Measurement, Unmeasured};
 use super::ranking::{Ranking, average, rank, round};
 use super::thresholds::{Rule, Severity, Thresholds};
 
@@ -17,7 +17,7 @@ pub struct ComplexityOptions {
     pub top_files: Option<usize>,
     /// The most violations to list; `None` for all.
     pub violations: Option<usize>,
-    /// The most failed files to list; `None` for all.
+    /// The most failed files, and functions without figures, to list; `None` for all.
     pub failed: Option<usize>,
     /// What was measured, in words for the reason why there is nothing: `rust files in src`.
     pub sought: String,
@@ -53,11 +53,8 @@ pub struct ComplexitySummary {
     pub technical_debt_hours: f64,
     pub errors: usize,
     pub warnings: usize,
-    /// Files without figures, by name.
-    pub files_failed: Vec<FailedFile>,
-    /// Files without figures that are not in the list.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub files_failed_omitted: usize,
+    #[serde(flatten)]
+    pub unmeasured: Unmeasured,
 }
 
 /// A function over a threshold.
@@ -93,11 +90,8 @@ fn is_zero(count: &usize) -> bool {
 impl ComplexityReport {
     pub fn new(measurement: &Measurement, options: &ComplexityOptions) -> Self {
         let mut violations = violations(measurement, &options.thresholds);
-        let mut summary = summary(measurement, &violations);
-        if let Some(most) = options.failed {
-            summary.files_failed_omitted = summary.files_failed.len().saturating_sub(most);
-            summary.files_failed.truncate(most);
-        }
+        let unmeasured = measurement.unmeasured(|_| true, options.failed);
+        let summary = ComplexitySummary { unmeasured, ..summary(measurement, &violations) };
         let all = violations.len();
         violations.truncate(options.violations.unwrap_or(MAX_VIOLATIONS).min(MAX_VIOLATIONS));
         let reason = measurement.nothing_measured(&options.sought);
@@ -163,8 +157,7 @@ fn summary(measurement: &Measurement, violations: &[Violation]) -> ComplexitySum
         technical_debt_hours: hours(minutes),
         errors: count(Severity::Error),
         warnings: count(Severity::Warning),
-        files_failed: measurement.failed.clone(),
-        files_failed_omitted: 0,
+        unmeasured: Unmeasured::default(),
     }
 }
 

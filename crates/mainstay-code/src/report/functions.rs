@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use super::measurement::Measurement;
+use super::measurement::{Measurement, Unmeasured};
 use crate::FunctionMetrics;
+
+/// The most files, and functions, without figures in a list.
+const MAX_UNMEASURED: usize = 50;
 
 /// Which functions to list, and in which order. A minimum of 0 selects all.
 #[derive(Debug, Clone, Default)]
@@ -44,6 +47,9 @@ pub struct FunctionList {
     pub matched: usize,
     pub total_functions: usize,
     pub functions: Vec<FunctionRow>,
+    /// What the query could not look at; at most 50 of each kind.
+    #[serde(flatten)]
+    pub unmeasured: Unmeasured,
 }
 
 /// One function with its figures.
@@ -79,7 +85,8 @@ impl FunctionList {
         let reason = measurement.nothing_measured(sought);
         let functions = found.into_iter().map(|(file, function)| row(&file.path, function)).collect();
         let total_functions = measurement.functions().count();
-        Self { measured: reason.is_none(), reason, matched, total_functions, functions }
+        let unmeasured = measurement.unmeasured(|_| true, Some(MAX_UNMEASURED));
+        Self { measured: reason.is_none(), reason, matched, total_functions, functions, unmeasured }
     }
 }
 

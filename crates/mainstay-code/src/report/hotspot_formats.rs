@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::hotspots::HotspotReport;
-use super::text::{one_line, write_failed};
+use super::text::{one_line, write_unmeasured};
 use crate::churn::{csv_field, markdown_cell};
 
 /// For reading: one line for each hotspot.
@@ -29,18 +29,17 @@ pub fn hotspots_to_text(report: &HotspotReport) -> String {
     if report.omitted > 0 {
         let _ = writeln!(text, "[{} more files: raise limit]", report.omitted);
     }
-    write_failed(&mut text, &report.files_failed, 0);
+    write_unmeasured(&mut text, &report.unmeasured);
     text
 }
 
 /// Markdown: a headline and a table.
 pub fn hotspots_to_markdown(report: &HotspotReport) -> String {
     let mut text = format!("# Hotspots\n\n{}", headline(report));
-    if report.hotspots.is_empty() {
-        return text;
+    if !report.hotspots.is_empty() {
+        text.push_str("\n| Score | Churn | Commits | Complexity | File | Most complex function |\n");
+        text.push_str("|---:|---:|---:|---:|---|---|\n");
     }
-    text.push_str("\n| Score | Churn | Commits | Complexity | File | Most complex function |\n");
-    text.push_str("|---:|---:|---:|---:|---|---|\n");
     for hotspot in &report.hotspots {
         let _ = writeln!(
             text,
@@ -53,6 +52,15 @@ pub fn hotspots_to_markdown(report: &HotspotReport) -> String {
             markdown_cell(&hotspot.worst_function),
             hotspot.worst_line
         );
+    }
+    let unmeasured = &report.unmeasured;
+    let files = unmeasured.files_failed.iter().map(|failed| (&failed.file, failed.reason.clone()));
+    let functions = unmeasured.functions_skipped.iter();
+    let functions = functions
+        .map(|skipped| (&skipped.file, format!("line {}: {} has a syntax error.", skipped.line, skipped.function)));
+    for (at, (file, reason)) in files.chain(functions).enumerate() {
+        let head = if at == 0 { "\n## Not measured\n\n" } else { "" };
+        let _ = writeln!(text, "{head}- {}: {}", markdown_cell(file), markdown_cell(&reason));
     }
     text
 }

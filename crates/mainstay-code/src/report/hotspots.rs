@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::measurement::{FailedFile, Measurement};
+use super::measurement::{Measurement, Unmeasured};
 use super::ranking::{ranking, round};
 use crate::churn::ChurnReport;
 
@@ -20,6 +20,8 @@ pub struct Hotspot {
     pub complexity_score: f64,
     pub max_cyclomatic: u32,
     pub function_count: usize,
+    /// Lines with code in them.
+    pub code_lines: u32,
     /// The function with the highest cognitive complexity, and where it begins.
     pub worst_function: String,
     pub worst_line: u32,
@@ -38,8 +40,9 @@ pub struct HotspotReport {
     pub hotspots: Vec<Hotspot>,
     /// Files with both figures that are not in `hotspots`.
     pub omitted: usize,
-    /// Changed source files without complexity, by name.
-    pub files_failed: Vec<FailedFile>,
+    /// What has no complexity, of files that have changed.
+    #[serde(flatten)]
+    pub unmeasured: Unmeasured,
 }
 
 impl HotspotReport {
@@ -60,6 +63,7 @@ impl HotspotReport {
                 complexity_score: ranking.total_score,
                 max_cyclomatic: ranking.max_cyclomatic,
                 function_count: ranking.function_count,
+                code_lines: file.metrics.lines.code,
                 worst_function: worst.map(|function| function.name.clone()).unwrap_or_default(),
                 worst_line: worst.map_or(0, |function| function.span.start_line),
             });
@@ -80,7 +84,6 @@ impl HotspotReport {
             None => None,
         };
         hotspots.truncate(limit);
-        let failed = measurement.failed.iter().filter(|failed| changed.contains_key(failed.file.as_str()));
         Self {
             measured: reason.is_none(),
             reason,
@@ -89,7 +92,7 @@ impl HotspotReport {
             total_commits: churn.summary.total_commits,
             hotspots,
             omitted,
-            files_failed: failed.cloned().collect(),
+            unmeasured: measurement.unmeasured(|file| changed.contains_key(file), None),
         }
     }
 }

@@ -4,7 +4,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::complexity::{ComplexityReport, Violation};
-use super::measurement::FailedFile;
+use super::measurement::{FailedFile, UnmeasuredFunction};
 use super::thresholds::{Rule, Severity};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -15,7 +15,9 @@ const PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'.')
 /// The report as one run of a tool of this version. Files that could not be measured are notifications of the run; a
 /// run that has measured nothing is not a successful one.
 pub fn to_sarif(report: &ComplexityReport, version: &str) -> Value {
-    let mut notifications: Vec<Value> = report.summary.files_failed.iter().map(notification).collect();
+    let unmeasured = &report.summary.unmeasured;
+    let functions = unmeasured.functions_skipped.iter().map(function_notification);
+    let mut notifications: Vec<Value> = unmeasured.files_failed.iter().map(notification).chain(functions).collect();
     if let Some(reason) = &report.reason {
         notifications.push(json!({ "level": "error", "message": { "text": reason } }));
     }
@@ -77,6 +79,18 @@ fn notification(failed: &FailedFile) -> Value {
         "level": "warning",
         "message": { "text": format!("Not measured: {}", failed.reason) },
         "locations": [{ "physicalLocation": { "artifactLocation": { "uri": uri(&failed.file) } } }],
+    })
+}
+
+/// The same for a function of a file that was measured otherwise.
+fn function_notification(skipped: &UnmeasuredFunction) -> Value {
+    json!({
+        "level": "warning",
+        "message": { "text": format!("Not measured: {} has a syntax error.", skipped.function) },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": uri(&skipped.file) },
+            "region": { "startLine": skipped.line.max(1) },
+        }}],
     })
 }
 

@@ -122,7 +122,7 @@ fn more_failed_files_than_wanted_are_counted() {
     let failed = |number| FailedFile { file: format!("{number}.rs"), reason: "Why.".into() };
     let many = Measurement { failed: (0..30).map(failed).collect(), ..sample() };
     let report = ComplexityReport::new(&many, &ComplexityOptions { failed: Some(25), ..options() });
-    assert_eq!((report.summary.files_failed.len(), report.summary.files_failed_omitted), (25, 5));
+    assert_eq!((report.summary.unmeasured.files_failed.len(), report.summary.unmeasured.files_failed_omitted), (25, 5));
     assert!(to_summary_text(&report).ends_with("[10 more files were not measured]\n"));
 }
 
@@ -196,7 +196,7 @@ fn a_hotspot_is_complex_and_changes_often() {
         report.hotspots.iter().map(|h| (h.path.as_str(), h.worst_function.as_str(), h.worst_line)).collect();
     assert_eq!(told, [("b c.rs", "huge", 27), ("a.rs", "warned", 5)]);
     assert!(report.hotspots.iter().all(|hotspot| hotspot.hotspot_score > 0.0 && hotspot.hotspot_score <= 1.0));
-    assert_eq!(report.files_failed[0].file, "broken.rs");
+    assert_eq!(report.unmeasured.files_failed[0].file, "broken.rs");
     let shorter = HotspotReport::new(&churn(log), &sample(), 1);
     assert_eq!((shorter.hotspots.len(), shorter.omitted), (1, 1));
     assert!(hotspots_to_text(&shorter).contains("[1 more files"));
@@ -208,4 +208,42 @@ fn a_hotspot_is_complex_and_changes_often() {
 fn no_changed_source_is_told_as_nothing_measured() {
     let report = HotspotReport::new(&churn(b"\x029 A\0\n1\t0\tREADME\0"), &sample(), 10);
     assert!(!report.measured && report.reason.unwrap().contains("has changed"));
+}
+
+/// A file of C++ of which one function cannot be read.
+fn partly_measured() -> Measurement {
+    let source =
+        "int good(int x) { return x ? 1 : 2; }\nint odd(int x) { if (x { return 1; } }\nint fine() { return 0; }\n";
+    let metrics = analyze(Language::Cpp, source.as_bytes(), &|| true).unwrap();
+    assert_eq!(metrics.skipped.len(), 1, "{metrics:?}");
+    Measurement { files: vec![MeasuredFile { path: "a.cpp".into(), metrics: Arc::new(metrics) }], failed: Vec::new() }
+}
+
+#[test]
+fn functions_without_figures_are_named_in_every_report() {
+    let measurement = partly_measured();
+    let line = "not measured: a.cpp:2: odd has a syntax error\n";
+    let report = ComplexityReport::new(&measurement, &options());
+    assert!(to_summary_text(&report).contains(line) && to_full_text(&report, &measurement).contains(line));
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["summary"]["functions_skipped"][0]["function"], "odd");
+    assert_eq!(json["summary"]["files_failed"], serde_json::json!([]));
+    let sarif = to_sarif(&report, "1").to_string();
+    assert!(sarif.contains("Not measured: odd has a syntax error."), "{sarif}");
+    let list = FunctionList::new(&measurement, &FunctionQuery { limit: 9, ..FunctionQuery::default() }, "files");
+    assert!(to_functions_text(&list).contains(line));
+    let hotspots = HotspotReport::new(&churn(b"\x029 A\0\n1\t0\ta.cpp\0"), &measurement, 10);
+    assert!(hotspots_to_text(&hotspots).contains(line));
+    assert!(hotspots_to_markdown(&hotspots).contains("- a.cpp: line 2: odd has a syntax error.\n"));
+    assert!(hotspots_to_html(&hotspots, "x", "1").contains("<li>a.cpp:2: odd has a syntax error.</li>"));
+    // Of files that have not changed nothing is told.
+    let others = HotspotReport::new(&churn(b"\x029 A\0\n1\t0\tb.cpp\0"), &measurement, 10);
+    assert!(others.unmeasured.functions_skipped.is_empty());
+}
+
+#[test]
+fn a_query_for_functions_names_the_files_it_could_not_read() {
+    let list = FunctionList::new(&sample(), &FunctionQuery { limit: 9, ..FunctionQuery::default() }, "files");
+    assert!(to_functions_text(&list).contains("not measured: broken.rs: A syntax error in line 3."));
+    assert_eq!(serde_json::to_value(&list).unwrap()["files_failed"][0]["file"], "broken.rs");
 }

@@ -7,10 +7,10 @@ use std::fmt::Write as _;
 use super::complexity::ComplexityReport;
 use super::duplicates::DuplicateReport;
 use super::functions::FunctionList;
-use super::measurement::{FailedFile, Measurement};
+use super::measurement::{FailedFile, Measurement, Unmeasured};
 use super::ranking::Ranking;
 
-/// The most functions that the full text lists, and the most failed files that any text does.
+/// The most functions that the full text lists, and the most failed files and skipped functions that any text does.
 const MAX_FUNCTIONS: usize = 5000;
 const MAX_FAILED: usize = 20;
 
@@ -53,7 +53,7 @@ pub fn to_summary_text(report: &ComplexityReport) -> String {
         text.push_str("rank score functions max_cyclomatic avg_cognitive halstead_effort file\n");
         top.rankings.iter().for_each(|ranking| write_ranking(&mut text, ranking));
     }
-    write_failed(&mut text, &summary.files_failed, summary.files_failed_omitted);
+    write_unmeasured(&mut text, &summary.unmeasured);
     text
 }
 
@@ -86,10 +86,10 @@ pub fn to_full_text(report: &ComplexityReport, measurement: &Measurement) -> Str
 
 /// One line for each function.
 pub fn to_functions_text(list: &FunctionList) -> String {
-    if let Some(reason) = &list.reason {
-        return format!("Nothing was measured: {reason}\n");
-    }
-    let mut text = format!("{} of {} functions match.\n", list.matched, list.total_functions);
+    let mut text = match &list.reason {
+        Some(reason) => format!("Nothing was measured: {reason}\n"),
+        None => format!("{} of {} functions match.\n", list.matched, list.total_functions),
+    };
     if !list.functions.is_empty() {
         text.push_str("place function cyclomatic cognitive nesting parameters code_lines maintainability\n");
     }
@@ -113,6 +113,7 @@ pub fn to_functions_text(list: &FunctionList) -> String {
     if omitted > 0 {
         let _ = writeln!(text, "[{omitted} more: raise limit or a minimum]");
     }
+    write_unmeasured(&mut text, &list.unmeasured);
     text
 }
 
@@ -154,8 +155,22 @@ fn write_ranking(text: &mut String, ranking: &Ranking) {
     );
 }
 
+/// Names what has no figures.
+pub(super) fn write_unmeasured(text: &mut String, unmeasured: &Unmeasured) {
+    write_failed(text, &unmeasured.files_failed, unmeasured.files_failed_omitted);
+    let functions = &unmeasured.functions_skipped;
+    for skipped in functions.iter().take(MAX_FAILED) {
+        let (file, line) = (one_line(&skipped.file), skipped.line);
+        let _ = writeln!(text, "not measured: {file}:{line}: {} has a syntax error", one_line(&skipped.function));
+    }
+    let omitted = unmeasured.functions_skipped_omitted + functions.len().saturating_sub(MAX_FAILED);
+    if omitted > 0 {
+        let _ = writeln!(text, "[{omitted} more functions were not measured]");
+    }
+}
+
 /// Names files without figures; `omitted` are those that the report itself does not list.
-pub(super) fn write_failed(text: &mut String, failed: &[FailedFile], omitted: usize) {
+fn write_failed(text: &mut String, failed: &[FailedFile], omitted: usize) {
     for failed in failed.iter().take(MAX_FAILED) {
         let _ = writeln!(text, "not measured: {}: {}", one_line(&failed.file), failed.reason);
     }

@@ -24,7 +24,7 @@ pub(crate) struct Args {
     period_days: u32,
     /// Format of the text.
     #[serde(default)]
-    format: Format,
+    format: ChurnFormat,
     /// Rank source files by churn times complexity instead.
     #[serde(default)]
     hotspots: bool,
@@ -33,15 +33,44 @@ pub(crate) struct Args {
     limit: Option<usize>,
 }
 
+/// The formats of the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-pub(crate) enum Format {
+pub enum ChurnFormat {
     #[default]
     Summary,
     Json,
     Markdown,
     Csv,
+}
+
+impl ChurnFormat {
+    /// How many files to list if the caller does not say: a list for reading is short; one for a program or a
+    /// spreadsheet is whole.
+    pub fn usual_limit(self) -> Option<usize> {
+        (self == Self::Summary).then_some(SUMMARY_FILES)
+    }
+
+    /// The churn in this format.
+    pub fn churn(self, report: &ChurnReport) -> Result<String> {
+        Ok(match self {
+            Self::Summary => to_summary(report),
+            Self::Json => json_text(report)?,
+            Self::Markdown => to_markdown(report),
+            Self::Csv => to_csv(report),
+        })
+    }
+
+    /// The hotspots in this format.
+    pub fn hotspots(self, report: &HotspotReport) -> Result<String> {
+        Ok(match self {
+            Self::Summary => hotspots_to_text(report),
+            Self::Json => json_text(report)?,
+            Self::Markdown => hotspots_to_markdown(report),
+            Self::Csv => hotspots_to_csv(report),
+        })
+    }
 }
 
 impl Tool for Churn {
@@ -62,13 +91,12 @@ impl Tool for Churn {
         let options = ChurnOptions { path: args.project_path, days: args.period_days };
         let now = context.clock.now();
         let analysis = &self.0;
-        // A list for reading is short; one for a program or a spreadsheet is whole.
-        let most = args.limit.or_else(|| (args.format == Format::Summary).then_some(SUMMARY_FILES));
+        let most = args.limit.or_else(|| args.format.usual_limit());
         if args.hotspots {
             let most = most.unwrap_or(usize::MAX);
             let work = async |progress| analysis.hotspots(&options, most, now, &progress).await;
             let report = run_reporting(context, "commits and entries", work).await?;
-            let text = hotspots_as_text(&report, args.format)?;
+            let text = args.format.hotspots(&report)?;
             return reply(&report, text);
         }
         let work = async |progress| analysis.churn(&options, now, &progress).await;
@@ -76,27 +104,7 @@ impl Tool for Churn {
         if let Some(most) = most {
             report.truncate(most);
         }
-        let text = as_text(&report, args.format)?;
+        let text = args.format.churn(&report)?;
         reply(&report, text)
     }
-}
-
-/// The hotspots in the format that the caller has chosen.
-fn hotspots_as_text(report: &HotspotReport, format: Format) -> Result<String> {
-    Ok(match format {
-        Format::Summary => hotspots_to_text(report),
-        Format::Json => json_text(report)?,
-        Format::Markdown => hotspots_to_markdown(report),
-        Format::Csv => hotspots_to_csv(report),
-    })
-}
-
-/// The churn in the format that the caller has chosen.
-fn as_text(report: &ChurnReport, format: Format) -> Result<String> {
-    Ok(match format {
-        Format::Summary => to_summary(report),
-        Format::Json => json_text(report)?,
-        Format::Markdown => to_markdown(report),
-        Format::Csv => to_csv(report),
-    })
 }

@@ -9,6 +9,7 @@ mod duplicates;
 mod functions;
 
 mod analysis;
+mod command_line;
 mod duplicate_search;
 mod git;
 mod measure;
@@ -23,6 +24,9 @@ use serde::Serialize;
 pub use crate::progress::Progress;
 use crate::setup::Setup;
 pub use analysis::{ChurnOptions, CodeAnalysis, SourceOptions};
+pub use churn::ChurnFormat;
+pub use command_line::{NamedProject, ProjectSettings};
+pub use complexity::{ComplexityFormat, ComplexityRequest};
 
 /// The dialect in which tools of this family have names of their own.
 const DIALECT: &str = "toolkit";

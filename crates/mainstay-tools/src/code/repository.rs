@@ -59,7 +59,7 @@ fn root_of(directory: &Dir) -> Result<Dir> {
 }
 
 /// The kind of repository that has its top here, if one has. Only names are looked at: what is in `.git` is git's.
-fn layout(directory: &Dir) -> Option<Layout> {
+pub(crate) fn layout(directory: &Dir) -> Option<Layout> {
     let has = |name: &str| directory.metadata(OsStr::new(name)).is_ok();
     if has(".git") {
         Some(Layout::WorkTree)

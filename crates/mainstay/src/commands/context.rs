@@ -2,11 +2,9 @@
 //! standard output, because programs read them; messages on standard error are for people.
 
 use std::ffi::OsStr;
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use mainstay_core::{CacheFailure, Clock as _, Error, SystemClock};
@@ -35,12 +33,7 @@ impl From<Error> for CommandError {
             CacheFailure::Io => 6,
             CacheFailure::Internal => 7,
         };
-        // There is no log to look into: the detail belongs to the user who runs the command.
-        let message = match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
-            Some(detail) => format!("{} ({detail})", error.public),
-            None => error.public.into_owned(),
-        };
-        Self(code, message)
+        Self(code, terminal::error_message(error))
     }
 }
 
@@ -145,57 +138,20 @@ fn print_pretty(value: &impl Serialize) -> Result<(), CommandError> {
     print(&(text + "\n"))
 }
 
-/// A closed pipe is not an error, as in `| head`; a full disk is.
 fn print(text: &str) -> Result<(), CommandError> {
-    let mut output = std::io::stdout().lock();
-    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(CacheFailure::Io.error(format!("Standard output cannot be written: {error}.")).into())
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    let failed = |error| CacheFailure::Io.error(format!("Standard output cannot be written: {error}."));
+    Ok(terminal::print_all(text).map_err(failed)?)
 }
 
 fn print_error(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Does long work on a directory; on a terminal, shows its progress on standard error.
+/// Does long work on a directory, with its progress shown.
 fn with_progress<T>(
     doing: &str,
     directory: &Path,
     work: impl FnOnce(&Progress) -> mainstay_core::Result<T>,
 ) -> Result<T, CommandError> {
-    let progress = Progress::default();
-    if !std::io::stderr().is_terminal() {
-        return work(&progress).map_err(|error| directory_error(directory, error));
-    }
-    let is_done = AtomicBool::new(false);
-    let result = std::thread::scope(|scope| {
-        let display = scope.spawn(|| show_progress(doing, &progress, &is_done));
-        let result = work(&progress);
-        is_done.store(true, Ordering::Relaxed);
-        display.thread().unpark();
-        result
-    });
-    result.map_err(|error| directory_error(directory, error))
-}
-
-/// Rewrites one line until the work is done, and clears it at the end.
-fn show_progress(doing: &str, progress: &Progress, is_done: &AtomicBool) {
-    const INTERVAL: Duration = Duration::from_millis(100);
-    let mut is_shown = false;
-    loop {
-        std::thread::park_timeout(INTERVAL);
-        if is_done.load(Ordering::Relaxed) {
-            break;
-        }
-        if let (done, Some(total)) = progress.so_far() {
-            let _ = write!(std::io::stderr(), "\r{doing}: {done} of {total} documents");
-            is_shown = true;
-        }
-    }
-    if is_shown {
-        let _ = write!(std::io::stderr(), "\r\u{1b}[K");
-    }
+    terminal::with_progress(doing, "documents", work).map_err(|error| directory_error(directory, error))
 }

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod analyze;
 mod audit;
 mod call;
 mod client;
@@ -17,8 +18,8 @@ use std::process::ExitCode;
 
 use clap::CommandFactory as _;
 
-use crate::cli::{Cli, Command, RemoteArgs};
-use crate::{Extensions, log};
+use crate::cli::{Cli, Command, Flags, RemoteArgs};
+use crate::{Config, Extensions, log};
 
 /// Runs a command. Those that need no configuration, no log or no runtime run before these are set up.
 pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
@@ -30,10 +31,11 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
     if let Command::Context(command) = &cli.command {
         return Ok(context::run(command));
     }
-    // Names and values that are not UTF-8 cannot be settings of ours.
-    let variables =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    let config = crate::config::load(&cli.flags, variables)?;
+    // Its exit codes tell errors, those of the configuration too, from findings.
+    if let Command::Analyze(command) = &cli.command {
+        return Ok(analyze::run(&cli.flags, command));
+    }
+    let config = load_config(&cli.flags)?;
     if let Command::Config(command) = cli.command {
         return config::run(&command, &config);
     }
@@ -57,10 +59,20 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
             Command::Client(command) => client::run(&config, command).await,
             Command::Consent(command) => consent::run(&config, command).await,
             // Handled above, before the runtime was started.
-            Command::Config(_) | Command::Completions { .. } | Command::Context(_) => Ok(ExitCode::SUCCESS),
+            Command::Config(_) | Command::Completions { .. } | Command::Context(_) | Command::Analyze(_) => {
+                Ok(ExitCode::SUCCESS)
+            }
         }
     });
     // Does not wait for a thread that is blocked reading standard input.
     runtime.shutdown_background();
     code
+}
+
+/// The configuration from file, environment and options.
+fn load_config(flags: &Flags) -> anyhow::Result<Config> {
+    // Names and values that are not UTF-8 cannot be settings of ours.
+    let variables =
+        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    crate::config::load(flags, variables)
 }

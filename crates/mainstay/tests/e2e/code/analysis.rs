@@ -2,11 +2,7 @@
 
 use serde_json::json;
 
-use super::project::{Project, report, text};
-
-fn busy(name: &str, conditions: usize) -> String {
-    format!("fn {name}(x: u32) {{\n{}}}\n", "    if x > 1 { g(); }\n".repeat(conditions))
-}
+use super::project::{Project, busy, report, text};
 
 #[test]
 fn complexity_is_told_in_every_format() {

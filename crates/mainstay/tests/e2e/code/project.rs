@@ -1,7 +1,7 @@
 //! A repository in a workspace, and the server that analyses it.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -50,6 +50,21 @@ impl Project {
         self.git(author, &["commit", "-q", "--allow-empty", "-m", "change"]);
     }
 
+    /// `mainstay analyze` in the project's directory.
+    pub(super) fn analyze_command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.arg("analyze").args(args).arg("--data-dir").arg(self.data.path()).current_dir(self.workspace.path());
+        command.env_remove("MAINSTAY_CONFIG").env("XDG_CONFIG_HOME", self.data.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end: exit code, standard output, standard error.
+    pub(super) fn analyze(&self, args: &[&str]) -> (i32, String, String) {
+        let out = self.analyze_command(args).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
+    }
+
     pub(super) fn server(&self, more: &[&str], environment: &[(&str, &str)]) -> Server {
         let mut command = Command::new(PROGRAM);
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(more);
@@ -58,6 +73,11 @@ impl Project {
         command.envs(environment.iter().copied());
         Server::from(command)
     }
+}
+
+/// A function with so many conditions one after the other.
+pub(super) fn busy(name: &str, conditions: usize) -> String {
+    format!("fn {name}(x: u32) {{\n{}}}\n", "    if x > 1 { g(); }\n".repeat(conditions))
 }
 
 /// The report in the result of a call; a failed call is a failure of the test.

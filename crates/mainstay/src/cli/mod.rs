@@ -1,5 +1,7 @@
 //! The command line. The doc comments here are the text of `--help` and of the shell completions.
 
+pub(crate) mod analyze;
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -93,6 +95,9 @@ pub(crate) enum Command {
         after_help = "Examples:\n  mainstay scaffold --list\n  mainstay scaffold rust --name demo -p description='A demo' --into .\n  mainstay scaffold deno makefile --name demo -p permissions=--allow-net,--allow-read"
     )]
     Scaffold(ScaffoldArgs),
+    /// Measure source code and its history: complexity of functions, churn of files, and hotspots, where both meet
+    #[command(subcommand, after_help = analyze::HELP)]
+    Analyze(analyze::Analyze),
     /// Check the setup of this machine, and say how to fix what does not work
     Doctor,
     /// Verify and print the audit log
