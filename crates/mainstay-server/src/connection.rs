@@ -1,5 +1,5 @@
 //! The connection a request arrived on, shared by every transport and dialect. This module imports no other module of
-//! the crate, so any of them can use it without a cycle.
+//! the crate but `memory_limit`, so any of them can use it without a cycle.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -9,6 +9,8 @@ use mainstay_engine::{Engine, Lane};
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+
+use crate::memory_limit::MemoryLimit;
 
 /// The longest part of a client's name or version that is shown, in characters.
 const CLIENT_NAME: usize = 60;
@@ -54,6 +56,8 @@ pub(crate) struct Peer {
     pub(crate) address: SocketAddr,
     pub(crate) lane: Lane,
     pub(crate) activity: Arc<Activity>,
+    /// The memory of responses that are not read, on all connections together.
+    pub(crate) unsent: MemoryLimit,
 }
 
 /// What a TCP connection is doing. It decides which one is closed when there are too many, and whose memory an unfinished

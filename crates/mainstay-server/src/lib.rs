@@ -7,6 +7,7 @@ mod dialect;
 mod headers;
 mod http;
 mod mcp;
+mod memory_limit;
 mod settings;
 mod stdio;
 

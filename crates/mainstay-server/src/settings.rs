@@ -31,6 +31,9 @@ pub struct ServerSettings {
     pub connections: usize,
     /// Memory in bytes for requests that have not arrived completely; one principal has a quarter of it.
     pub unfinished_bytes: usize,
+    /// Memory in bytes for responses that their clients have not read; one principal has half of it. While half of that is
+    /// taken, further requests wait. On stdio it is the memory of the one client.
+    pub unsent_bytes: usize,
     /// How many may listen on `/ws` at once; one principal has a tenth of these places, and at least ten.
     pub websockets: usize,
     pub auth: Option<AuthSettings>,
@@ -48,6 +51,7 @@ impl Default for ServerSettings {
             session_idle_seconds: 1800,
             connections: 20_000,
             unfinished_bytes: 256 * 1024 * 1024,
+            unsent_bytes: 256 * 1024 * 1024,
             websockets: 1000,
             auth: None,
         }

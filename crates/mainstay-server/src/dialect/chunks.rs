@@ -6,17 +6,19 @@ use mainstay_core::{Answer, BoxFuture, NoSink, Note, OpenQuestions, Result, Sink
 use mainstay_wire::{Dialect, Id};
 use tokio::sync::{Mutex, mpsc};
 
+use crate::memory_limit::Counted;
+
 /// The sink of a call whose client wants output while it runs; it sends nothing else, and cannot ask.
 pub(super) struct Chunks {
     dialect: Arc<dyn Dialect>,
     id: Id,
-    stream: mpsc::Sender<Vec<u8>>,
+    stream: mpsc::Sender<Counted<Vec<u8>>>,
     /// The next number. Locked while a chunk is sent, so that chunks are sent in the order of their numbers.
     next: Mutex<u64>,
 }
 
 impl Chunks {
-    pub(super) fn new(dialect: Arc<dyn Dialect>, id: Id, stream: mpsc::Sender<Vec<u8>>) -> Self {
+    pub(super) fn new(dialect: Arc<dyn Dialect>, id: Id, stream: mpsc::Sender<Counted<Vec<u8>>>) -> Self {
         Self { dialect, id, stream, next: Mutex::new(0) }
     }
 }
@@ -28,7 +30,8 @@ impl Sink for Chunks {
                 Note::Chunk { stream, text } => {
                     let mut next = self.next.lock().await;
                     if let Some(chunk) = self.dialect.chunk(&self.id, stream, *next, &text) {
-                        let _ = self.stream.send(chunk).await;
+                        // Not counted: chunks are short, and the length of the queue bounds them.
+                        let _ = self.stream.send(chunk.into()).await;
                         *next += 1;
                     }
                 }
@@ -60,7 +63,7 @@ mod tests {
         }
         drop(chunks);
         for (seq, text) in [(0, "one"), (1, "two")] {
-            let note: Value = serde_json::from_slice(&sent.recv().await.unwrap()).unwrap();
+            let note: Value = serde_json::from_slice(&sent.recv().await.unwrap().bytes).unwrap();
             assert_eq!(note["params"], json!({"id": null, "stream": "stderr", "seq": seq, "chunk": text}));
         }
         assert!(sent.recv().await.is_none());

@@ -23,6 +23,7 @@ use tokio::sync::mpsc;
 use super::chunks::Chunks;
 use super::tool_names::ToolNames;
 use crate::connection::Connection;
+use crate::memory_limit::Counted;
 
 /// The result that says nothing.
 const EMPTY: &[u8] = b"{}";
@@ -62,7 +63,7 @@ pub(crate) struct RequestContext {
     /// From a header. Stdio has no place for one.
     pub(crate) idempotency_key: Option<String>,
     /// Where chunks of output go, if the client wants them.
-    pub(crate) chunks: Option<mpsc::Sender<Vec<u8>>>,
+    pub(crate) chunks: Option<mpsc::Sender<Counted<Vec<u8>>>>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -442,11 +443,15 @@ impl Dispatcher {
                 // Not held any longer while the error is made.
                 drop(response);
                 let message = format!("The response has {length} bytes; at most {limit} are sent.");
-                let error = Error::new(Kind::TooLarge, message);
-                respond(id, Err(self.dialect.error(&error, "response", self.now())))
+                self.failed(&Error::new(Kind::TooLarge, message), id)
             }
             Some(_) | None => response,
         }
+    }
+
+    /// The response to a request whose own response cannot be sent.
+    pub(crate) fn failed(&self, error: &Error, id: Option<&Id>) -> Response {
+        respond(id, Err(self.dialect.error(error, "response", self.now())))
     }
 
     fn now(&self) -> jiff::Timestamp {

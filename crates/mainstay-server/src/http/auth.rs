@@ -17,7 +17,7 @@ use mainstay_auth::{AuthError, Authenticator, url_origin};
 use mainstay_core::Scope;
 use serde_json::json;
 
-use super::body;
+use super::{body, body_memory};
 use crate::connection::{Connection, Peer};
 use crate::headers::single;
 
@@ -96,6 +96,10 @@ pub(crate) async fn identify(
         Err(error) => return reject(&authenticator, error, peer.address),
     };
     peer.activity.identified(&caller.principal);
+    if !body_memory::has_room(&peer.unsent, &caller.principal).await {
+        let why = "Too much of your earlier responses has not been read yet (server.unsent_bytes). Read them first.";
+        return body::unavailable(why);
+    }
     let connection = Connection::new(caller, peer.lane);
     request.extensions_mut().insert(connection.clone());
     let response = next.run(request).await;

@@ -11,7 +11,7 @@ use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use mainstay_wire::jsonrpc::Refusal;
 
-use super::unfinished_bodies::TooManyUnfinished;
+use super::body_memory::TooManyUnfinished;
 
 pub(crate) const JSON: &str = "application/json";
 pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
@@ -45,8 +45,7 @@ pub(crate) async fn read(
         Ok(Err(error)) if error.is::<LengthLimitError>() => too_long(&Refusal::too_long(limit)),
         Ok(Err(error)) if is_caused_by::<TooManyUnfinished>(&*error) => {
             let why = "Too many requests are arriving at the same time (server.unfinished_bytes). Try again later.";
-            let response = problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", why);
-            ([(header::RETRY_AFTER, "1")], response).into_response()
+            unavailable(why)
         }
         Ok(Err(error)) => {
             tracing::debug!(%error, "a request body ended early");
@@ -80,6 +79,12 @@ pub(crate) fn problem(status: StatusCode, error: &str, description: impl Into<Co
     let mut response = json(status, text);
     response.extensions_mut().insert(Problem { description });
     response
+}
+
+/// The response to a request that may succeed a little later.
+pub(crate) fn unavailable(description: impl Into<Cow<'static, str>>) -> Response {
+    let response = problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", description);
+    ([(header::RETRY_AFTER, "1")], response).into_response()
 }
 
 /// A JSON response whose body is already serialized.

@@ -89,12 +89,12 @@ impl DialectEndpoint {
             let _cancel = cancel_if_dropped;
             let response = dispatcher.answer(message, &context).await;
             // Through the same channel as the chunks, so that it comes after them.
-            let _ = sender.send(response.body.unwrap_or_default()).await;
+            let _ = sender.send(response.body.unwrap_or_default().into()).await;
         };
         // The call makes progress only while somebody reads: polling the stream is what drives it.
         let driven = stream::once(call).filter_map(|()| ready(None));
         let events = stream::select(ReceiverStream::new(chunks), driven);
-        let events = events.map(|message| Ok::<_, Infallible>(sse::event(&message)));
+        let events = events.map(|message| Ok::<_, Infallible>(sse::event(&message.bytes)));
         let headers = [(header::CONTENT_TYPE, EVENT_STREAM), (header::CACHE_CONTROL, "no-store")];
         Ok((headers, Body::from_stream(events)).into_response())
     }

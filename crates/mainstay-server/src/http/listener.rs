@@ -20,16 +20,17 @@ use tokio::io::AsyncWrite;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutWriter;
 
+use super::body_memory::{UnfinishedBodies, unsent_limit};
 use super::connection_limit::{ConnectionLimit, Place};
 use super::dialect::DialectEndpoint;
 use super::openapi::openapi;
 use super::route::message;
 use super::routes::{Route, Services, router, routes};
-use super::unfinished_bodies::UnfinishedBodies;
 use super::{api, consent, guard, mcp, service, ws};
 use crate::connection::{OpenConnections, Peer};
 use crate::dialect::Dispatcher;
 use crate::mcp::Shared;
+use crate::memory_limit::MemoryLimit;
 use crate::{About, ServerSettings, StartError};
 
 /// Between the end of the last call and the end of the streams: its response is still being written.
@@ -60,6 +61,7 @@ struct Listener {
     /// Shared by all listeners: the files that a process may have open are, too.
     limit: ConnectionLimit,
     bodies: UnfinishedBodies,
+    unsent: MemoryLimit,
 }
 
 /// Binds the addresses and builds the router. Fails if it would be unsafe to serve: on a public address without
@@ -117,9 +119,11 @@ pub async fn bind(
     };
     let limit = ConnectionLimit::within_open_files(settings.connections);
     let bodies = UnfinishedBodies::new(settings.unfinished_bytes);
+    let unsent = unsent_limit(settings.unsent_bytes);
     let listener = |socket, address, router| {
         let router = guarded(router, address, settings)?;
-        Ok::<_, StartError>(Listener { socket, address, router, limit: limit.clone(), bodies: bodies.clone() })
+        let (limit, bodies, unsent) = (limit.clone(), bodies.clone(), unsent.clone());
+        Ok::<_, StartError>(Listener { socket, address, router, limit, bodies, unsent })
     };
     let main = listener(socket, address, router(routes, &services)?)?;
     let mira = match settings.mira_listen {
@@ -233,7 +237,8 @@ impl Listener {
     ) -> impl Future<Output = hyper::Result<()>> + Send + use<> {
         // Without it (Nagle's algorithm), a small response waits for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
-        let peer = Peer { address, lane: engine.lane(), activity: place.activity.clone() };
+        let (activity, unsent) = (place.activity.clone(), self.unsent.clone());
+        let peer = Peer { address, lane: engine.lane(), activity, unsent };
         let (router, bodies) = (self.router.clone(), self.bodies.clone());
         let service = service_fn(move |request| {
             let served = service::serve(router.clone(), peer.clone(), bodies.clone(), request);
@@ -269,9 +274,14 @@ fn with_write_timeout<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use axum::body::Body;
+    use mainstay_core::Principal;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::task::JoinHandle;
 
+    use super::super::body_memory::Unsent;
     use super::*;
+    use crate::connection::Activity;
 
     #[test]
     fn the_endpoint_url_is_the_one_clients_use_or_none() {
@@ -315,5 +325,46 @@ mod tests {
         }
         assert_eq!(reader.read_u8().await.unwrap(), b'.');
         writing.await.unwrap().unwrap();
+    }
+
+    const LENGTH: usize = 1_000_000;
+
+    /// A connection on which every request is answered with so many bytes.
+    fn answering(unsent: &MemoryLimit) -> (DuplexStream, JoinHandle<hyper::Result<()>>) {
+        let (client, server) = tokio::io::duplex(4096);
+        let (limit, activity) = (unsent.clone(), Arc::new(Activity::default()));
+        activity.identified(&Principal::new("https://issuer", "ann"));
+        let service = service_fn(move |_| {
+            let (body, mut unsent) = (Body::from(vec![b'x'; LENGTH]), Unsent::new(limit.clone(), activity.clone()));
+            unsent.reserve(&body).unwrap();
+            let body = service::ServedBody::new(body, unsent, activity.serve());
+            std::future::ready(Ok::<_, Infallible>(http::Response::new(body)))
+        });
+        let io = TokioIo::new(with_write_timeout(server));
+        let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(io, service);
+        (client, tokio::spawn(connection))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_is_counted_until_it_is_read() {
+        let (unsent, ann) = (unsent_limit(3 * LENGTH), Principal::new("https://issuer", "ann"));
+        let (mut client, _serving) = answering(&unsent);
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        let mut read = vec![0; LENGTH / 2];
+        client.read_exact(&mut read).await.unwrap();
+        assert!(!unsent.has_room(Some(&ann)), "a part of it is in memory as long as the rest is");
+        client.read_exact(&mut read).await.unwrap();
+        tokio::time::timeout(Duration::from_secs(1), unsent.room(Some(&ann))).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_whose_response_nobody_reads_is_closed_and_its_memory_given_back() {
+        let (unsent, ann) = (unsent_limit(3 * LENGTH), Principal::new("https://issuer", "ann"));
+        let (mut client, serving) = answering(&unsent);
+        client.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+        tokio::time::sleep(WRITE_TIMEOUT / 2).await;
+        assert!(!unsent.has_room(Some(&ann)));
+        assert!(serving.await.unwrap().is_err());
+        assert!(unsent.has_room(Some(&ann)));
     }
 }

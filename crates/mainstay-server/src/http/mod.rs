@@ -2,12 +2,13 @@
 //! group of handlers.
 //!
 //! A request gets its id (`service.rs`), passes the guard of Host and Origin headers (`guard.rs`), then the token check of
-//! its route (`auth.rs`), then its handler. `connection_limit.rs` and `unfinished_bodies.rs` limit what all connections
-//! take together. What a call may do is not decided here but in the engine.
+//! its route (`auth.rs`), then its handler. `connection_limit.rs` and `body_memory.rs` limit what all connections take
+//! together. What a call may do is not decided here but in the engine.
 
 mod api;
 mod auth;
 mod body;
+mod body_memory;
 mod connection_limit;
 mod consent;
 mod dialect;
@@ -21,7 +22,6 @@ mod request_headers;
 mod route;
 mod routes;
 mod service;
-mod unfinished_bodies;
 mod ws;
 
 pub use consent::CONSENT_QUOTAS;

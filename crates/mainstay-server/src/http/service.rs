@@ -1,21 +1,21 @@
 //! What happens to every request of a connection before its route is looked up, and to every response after it was made:
-//! the request's id, its sender, the memory of its body, and the format of errors that no handler made.
+//! the request's id, its sender, the memory of both bodies, and the format of errors that no handler made.
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, StatusCode};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use mainstay_wire::agents;
 use tower::ServiceExt as _;
 
-use super::unfinished_bodies::UnfinishedBodies;
+use super::body_memory::{TooManyUnsent, UnfinishedBodies, Unsent};
 use super::{api, body, request_headers};
 use crate::connection::{Peer, Serving};
 
@@ -34,10 +34,19 @@ pub(super) async fn serve(
     let serving = peer.activity.serve();
     let id = request_headers::assign_id(request.headers_mut());
     let is_api = request.uri().path().starts_with(api::PREFIX);
+    let mut unsent = Unsent::new(peer.unsent.clone(), peer.activity.clone());
     let activity = Arc::clone(&peer.activity);
     request.extensions_mut().insert(peer);
     let request = request.map(|body| Body::new(bodies.count(body, activity)));
     let Ok(mut response) = router.oneshot(request).await;
+    if let Err(TooManyUnsent(length)) = unsent.reserve(response.body()) {
+        let why = format!(
+            "The request was carried out, but its response of {length} bytes could not be kept, because earlier ones have \
+             not been read (server.unsent_bytes). Read them first."
+        );
+        // Without Retry-After: the request may have changed something.
+        response = body::problem(StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable", why);
+    }
     if is_api && let Some(problem) = response.extensions_mut().remove::<body::Problem>() {
         response = in_api_format(response, &problem);
     }
@@ -46,7 +55,7 @@ pub(super) async fn serve(
     if headers.get(CONTENT_TYPE).is_some_and(|media_type| media_type == EVENT_STREAM) {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM_UTF8));
     }
-    response.map(|body| ServedBody { body, _serving: serving })
+    response.map(|body| ServedBody::new(body, unsent, serving))
 }
 
 /// The same response with a body in the one error format of the REST API. Status and headers stay.
@@ -61,7 +70,14 @@ fn in_api_format(response: Response, problem: &body::Problem) -> Response {
 /// The body of a response. The request counts as served when it has been written, or cannot be.
 pub(super) struct ServedBody {
     body: Body,
+    unsent: Unsent,
     _serving: Serving,
+}
+
+impl ServedBody {
+    pub(super) fn new(body: Body, unsent: Unsent, serving: Serving) -> Self {
+        Self { body, unsent, _serving: serving }
+    }
 }
 
 impl HttpBody for ServedBody {
@@ -72,7 +88,16 @@ impl HttpBody for ServedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let Some(Ok(frame)) = frame else { return Poll::Ready(frame) };
+        Poll::Ready(Some(match frame.into_data() {
+            Ok(bytes) => match self.unsent.count(bytes) {
+                Ok(bytes) => Ok(Frame::data(bytes)),
+                // A stream has no other way to tell: its connection is closed.
+                Err(_) => Err(axum::Error::new("too much of earlier responses has not been read")),
+            },
+            Err(trailers) => Ok(trailers),
+        }))
     }
 
     fn is_end_stream(&self) -> bool {

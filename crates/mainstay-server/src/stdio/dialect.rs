@@ -8,7 +8,7 @@ use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{CancellationToken, new_id};
+use mainstay_core::{CancellationToken, Error, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::Refusal;
 use mainstay_wire::{ConnectionState, Dialect, Endpoint, ErrorResponse, Event, Id, Operation, Request};
@@ -21,14 +21,14 @@ use tokio_util::task::TaskTracker;
 use super::lines::{CANCEL_GRACE, Line, Output, QUEUE_LENGTH, TooLong, each_line, standard_input};
 use crate::connection::Connection;
 use crate::dialect::{Dispatcher, RequestContext};
-use crate::{About, StartError};
+use crate::{About, ServerSettings, StartError};
 
 /// The program at the other end of the pipe.
 struct Client {
     connection: Connection,
     session: Arc<str>,
-    /// Responses, and chunks that are sent before them.
-    lines: mpsc::Sender<Vec<u8>>,
+    /// Of responses, and of chunks that are sent before them.
+    output: Output,
     /// Cancels what is still running when nobody waits for it any more.
     cut_off: CancellationToken,
 }
@@ -37,14 +37,14 @@ pub(super) async fn serve(
     engine: &Engine,
     about: &About,
     dialect: Arc<dyn Dialect>,
-    message_bytes: usize,
+    settings: &ServerSettings,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let queue = queue_length(&*dialect);
-    let output = Output::open(queue.responses, dialect.limits().write_bytes)?;
+    let output = Output::open(queue.responses, settings.unsent_bytes, dialect.limits().write_bytes)?;
     let mut requests = {
         let (to_server, requests) = mpsc::channel(queue.requests);
-        let (dialect, limit) = (dialect.clone(), dialect.limits().message_bytes.unwrap_or(message_bytes));
+        let (dialect, limit) = (dialect.clone(), dialect.limits().message_bytes.unwrap_or(settings.message_bytes));
         let input = standard_input()?;
         // Reading blocks.
         std::thread::spawn(move || read(input, limit, |line| decode(&*dialect, &line), &to_server));
@@ -91,13 +91,13 @@ pub(super) async fn serve(
             continue;
         }
         // No more is read than can run: a client that does not read its responses has to wait with its requests.
-        let slot = if let Some(turn) = turn {
-            turn
-        } else {
-            tokio::select! {
-                slot = slots.clone().acquire_owned() => slot,
-                event = &mut ends => break event,
-            }
+        let may_start = async {
+            output.room().await;
+            if let Some(turn) = turn { turn } else { slots.clone().acquire_owned().await }
+        };
+        let slot = tokio::select! {
+            slot = may_start => slot,
+            event = &mut ends => break event,
         };
         calls.start(request, accepted, slot);
         // From then on every request is refused, for as long as the running ones may take.
@@ -147,15 +147,22 @@ impl Calls {
     fn start(&mut self, request: Request, accepted: Result<(), ErrorResponse>, slot: impl Send + 'static) {
         let is_in_order = matches!(request.operation, Operation::Initialize(_) | Operation::Shutdown);
         let (dispatcher, client, id) = (self.dispatcher.clone(), self.client.clone(), request.id.clone());
+        let own_id = id.clone();
         let context = client.context(dispatcher.dialect.wants_chunks(&request));
         let cancel = context.cancel.clone();
         let task = self.tasks.spawn(async move {
-            if let Some(body) = dispatcher.answer_accepted(request, accepted, &context).await.body {
-                let _ = client.lines.send(body).await;
+            let response = dispatcher.answer_accepted(request, accepted, &context).await;
+            let line = response.body.map(|body| client.output.count(body)).transpose();
+            let line = line.unwrap_or_else(|not_kept| {
+                let error = Error::unavailable(not_kept.message());
+                dispatcher.failed(&error, id.as_ref()).body.map(Into::into)
+            });
+            if let Some(line) = line {
+                let _ = client.output.lines.send(line).await;
             }
             drop(slot);
         });
-        self.running.add(id, cancel, &task);
+        self.running.add(own_id, cancel, &task);
         if is_in_order {
             self.last_in_order = Some(task);
         }
@@ -186,7 +193,7 @@ impl Client {
         Self {
             connection: Connection::local(engine),
             session: new_id().into(),
-            lines: output.lines.clone(),
+            output: output.clone(),
             cut_off: CancellationToken::new(),
         }
     }
@@ -199,7 +206,7 @@ impl Client {
             claimed_session: None,
             claimed_user: None,
             idempotency_key: None,
-            chunks: wants_chunks.then(|| self.lines.clone()),
+            chunks: wants_chunks.then(|| self.output.lines.clone()),
             cancel: self.cut_off.child_token(),
         }
     }

@@ -11,8 +11,11 @@ use std::time::Duration;
 use mainstay_wire::{Id, IdScanner};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
+
+use crate::memory_limit::{Counted, MemoryLimit};
 
 /// How many messages are read ahead of the server, and how many replies wait for a slow reader. Beyond it, reading and
 /// calls wait.
@@ -20,6 +23,12 @@ pub(super) const QUEUE_LENGTH: usize = 256;
 
 /// Tells the writing thread that nothing follows. Closing the channel would not: the reading thread holds a sender.
 const END: Vec<u8> = Vec::new();
+
+/// Shorter lines are kept however many wait already: errors and confirmations of changes must not be lost.
+const SHORT: usize = 64 * 1024;
+
+/// The program at the other end is the only principal.
+const SHARES: usize = 1;
 
 /// Waiting lines are written together, up to this many bytes in one system call.
 const BATCH: usize = 64 * 1024;
@@ -99,11 +108,30 @@ fn skip_line(input: &mut impl BufRead, scanner: &mut IdScanner) -> std::io::Resu
     }
 }
 
+/// A line that there was no memory for, because too much is waiting to be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NotKept {
+    length: usize,
+}
+
+impl NotKept {
+    /// What the client is told in its place.
+    pub(super) fn message(self) -> String {
+        format!(
+            "The request was carried out, but its response of {} bytes could not be kept, because earlier ones have not been \
+             read (server.unsent_bytes). Read them first.",
+            self.length
+        )
+    }
+}
+
 /// Standard output, written by a thread of its own so that no call waits for a slow reader.
 #[derive(Clone)]
 pub(super) struct Output {
     /// The queue of lines to write.
-    pub(super) lines: mpsc::Sender<Vec<u8>>,
+    pub(super) lines: mpsc::Sender<Counted<Vec<u8>>>,
+    /// The memory of lines that are not read (`server.unsent_bytes`), those that wait for a place in the queue included.
+    unsent: MemoryLimit,
     pipe: Arc<Pipe>,
     /// How many lines the writing thread has received: grows as long as the client reads.
     received: Arc<AtomicU64>,
@@ -111,8 +139,8 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// With room for `queue` lines, written `batch` bytes at a time where a contract says so.
-    pub(super) fn open(queue: usize, batch: Option<usize>) -> std::io::Result<Self> {
+    /// With room for `queue` lines of `unsent` bytes, written `batch` bytes at a time where a contract says so.
+    pub(super) fn open(queue: usize, unsent: usize, batch: Option<usize>) -> std::io::Result<Self> {
         let (lines, to_client) = mpsc::channel(queue);
         let batch = batch.unwrap_or(BATCH);
         let (done, written) = watch::channel(false);
@@ -123,23 +151,49 @@ impl Output {
             let _ = output.write(to_client, &count, batch);
             done.send_replace(true);
         });
-        Ok(Self { lines, pipe, received, written })
+        Ok(Self { lines, unsent: MemoryLimit::new(unsent, SHARES), pipe, received, written })
     }
 
-    /// Writes a line from a thread that may block: directly if nothing waits to be written, else through the queue. False
-    /// if nobody reads any more.
-    pub(super) fn write_line(&self, line: Vec<u8>) -> bool {
-        let nothing_waits = self.lines.capacity() == self.lines.max_capacity();
-        match if nothing_waits { self.pipe.write_now(line) } else { Err(line) } {
-            Ok(written) => written.is_ok(),
-            Err(line) => self.lines.blocking_send(line).is_ok(),
+    /// Waits until so much has been read that another call may begin. What is under way is kept beyond that, as far as
+    /// there is memory.
+    pub(super) async fn room(&self) {
+        self.unsent.room(None).await;
+    }
+
+    /// The same for a thread that may block.
+    pub(super) fn wait_for_room(&self, runtime: &Handle) {
+        if !self.unsent.has_room(None) {
+            runtime.block_on(self.room());
         }
+    }
+
+    /// A line for the queue. Fails if the client has left so much unread that there is no memory for it.
+    pub(super) fn count(&self, line: Vec<u8>) -> Result<Counted<Vec<u8>>, NotKept> {
+        let mut share = self.unsent.share(None);
+        if line.len() <= SHORT {
+            share.grow_beyond(line.len());
+        } else if !share.grow(line.len()) {
+            return Err(NotKept { length: line.len() });
+        }
+        Ok(Counted::new(line, share))
+    }
+
+    /// Writes a short line from a thread that may block. False if nobody reads any more.
+    pub(super) fn write_line(&self, line: Vec<u8>) -> bool {
+        // Not counted: while it waits, this thread reads nothing.
+        self.write_directly(line).unwrap_or_else(|line| self.lines.blocking_send(line.into()).is_ok())
+    }
+
+    /// Writes a line if nothing waits to be written, or returns it. False if nobody reads any more.
+    pub(super) fn write_directly(&self, line: Vec<u8>) -> Result<bool, Vec<u8>> {
+        let nothing_waits = self.lines.capacity() == self.lines.max_capacity();
+        if nothing_waits { self.pipe.write_now(line).map(|written| written.is_ok()) } else { Err(line) }
     }
 
     /// Waits until everything has been written, for a limited time: perhaps nobody reads.
     pub(super) async fn finish(mut self) {
         let _ = timeout(FINISH, async {
-            let _ = self.lines.send(END).await;
+            let _ = self.lines.send(END.into()).await;
             let _ = self.written.wait_for(|done| *done).await;
         })
         .await;
@@ -152,7 +206,8 @@ impl Output {
         loop {
             tokio::time::sleep(CHECK).await;
             let received = self.received.load(Ordering::Relaxed);
-            if received != last || self.lines.capacity() > 0 {
+            let is_full = self.lines.capacity() == 0 || !self.unsent.has_room(None);
+            if received != last || !is_full {
                 (last, since) = (received, Instant::now());
             } else if since.elapsed() >= patience && hung_up() {
                 return;
@@ -199,13 +254,20 @@ impl Pipe {
     }
 
     /// Writes lines until [`END`], those that wait in batches of `size` bytes, and a longer line in parts of that size.
-    fn write(&self, mut lines: mpsc::Receiver<Vec<u8>>, received: &AtomicU64, size: usize) -> std::io::Result<()> {
+    fn write(
+        &self,
+        mut lines: mpsc::Receiver<Counted<Vec<u8>>>,
+        received: &AtomicU64,
+        size: usize,
+    ) -> std::io::Result<()> {
         let mut batch = Vec::with_capacity(size);
         while let Some(line) = lines.blocking_recv() {
             // Held for a whole batch: a line of `write_now` in between would be out of order.
             let mut output = self.output.lock();
             let mut next = Some(line);
-            while let Some(mut line) = next {
+            while let Some(counted) = next {
+                // Counted until it is written, or in the batch.
+                let (mut line, _share) = counted.into_parts();
                 received.fetch_add(1, Ordering::Relaxed);
                 if line == END {
                     return output.write_all(&batch);
@@ -287,9 +349,9 @@ mod tests {
         let pipe = Pipe { output: Mutex::new(File::from(OwnedFd::from(ours))), capacity: 0 };
         let (lines, to_client) = mpsc::channel(8);
         for length in [20_000, 10, 20, 8191, 8192] {
-            lines.try_send(vec![b'x'; length]).unwrap();
+            lines.try_send(vec![b'x'; length].into()).unwrap();
         }
-        lines.try_send(END).unwrap();
+        lines.try_send(END.into()).unwrap();
         pipe.write(to_client, &AtomicU64::new(0), 8192).unwrap();
         drop(pipe);
         theirs.set_nonblocking(true).unwrap();
@@ -297,5 +359,22 @@ mod tests {
         let written: Vec<usize> =
             std::iter::from_fn(|| theirs.recv(&mut buffer).ok().filter(|length| *length > 0)).collect();
         assert_eq!(written, [8192, 8192, 3617, 32, 8192, 8192, 1]);
+    }
+
+    #[test]
+    fn long_lines_are_kept_as_far_as_there_is_memory_and_short_ones_always() {
+        let (lines, _to_client) = mpsc::channel(1);
+        let (ours, _theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
+        let pipe = Arc::new(Pipe { output: Mutex::new(File::from(OwnedFd::from(ours))), capacity: 0 });
+        let unsent = MemoryLimit::new(4 * SHORT, SHARES);
+        let output = Output { lines, unsent, pipe, received: Arc::default(), written: watch::channel(false).1 };
+        let long = || output.count(vec![b'x'; 2 * SHORT]);
+        let first = long().ok().unwrap();
+        assert!(!output.unsent.has_room(None), "no further call begins when half of it is taken");
+        let second = long().ok().unwrap();
+        assert!(long().err().unwrap().message().contains("server.unsent_bytes"));
+        assert!(output.count(vec![b'x'; SHORT]).is_ok());
+        drop((first, second));
+        assert!(output.unsent.has_room(None) && long().is_ok());
     }
 }

@@ -11,7 +11,9 @@ use mainstay_core::{CancellationToken, new_id};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
 use mainstay_wire::to_json;
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::service::{RoleServer, ServerInitializeError, serve_server};
 use rmcp::transport::Transport;
 use tokio::runtime::Handle;
@@ -21,12 +23,13 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::lines::{CANCEL_GRACE, Output, QUEUE_LENGTH, each_line};
 use crate::connection::Connection;
 use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
-use crate::{About, StartError};
+use crate::memory_limit::Counted;
+use crate::{About, ServerSettings, StartError};
 
 pub(super) async fn serve(
     engine: &Engine,
     about: &About,
-    message_bytes: usize,
+    settings: &ServerSettings,
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let shared = Arc::new(Shared::new(engine.clone(), about));
@@ -37,7 +40,7 @@ pub(super) async fn serve(
     };
     let fast_path = FastPath { shared: shared.clone(), client: client.clone(), runtime: Handle::current() };
     let patience = Duration::from_secs(engine.settings().drain_seconds);
-    let transport = LineTransport::open(fast_path, message_bytes, patience)?;
+    let transport = LineTransport::open(fast_path, settings, patience)?;
     let mut abandoned = std::pin::pin!(transport.output.abandoned(patience));
     loop {
         // A new one for each attempt: the SDK consumes the handler even if the handshake fails.
@@ -116,10 +119,11 @@ struct LineTransport {
 
 impl LineTransport {
     /// Starts a thread that reads standard input, which has no asynchronous read.
-    fn open(fast_path: FastPath, limit: usize, patience: Duration) -> Result<Self, StartError> {
+    fn open(fast_path: FastPath, settings: &ServerSettings, patience: Duration) -> Result<Self, StartError> {
+        let limit = settings.message_bytes;
         let ended = fast_path.client.ended.clone();
         let (to_server, incoming) = mpsc::channel(QUEUE_LENGTH);
-        let output = Output::open(QUEUE_LENGTH, None)?;
+        let output = Output::open(QUEUE_LENGTH, settings.unsent_bytes, None)?;
         let pending = Arc::<PendingRequests>::default();
         let (replies, requests) = (output.clone(), pending.clone());
         std::thread::spawn(move || read(limit, &fast_path, &to_server, &replies, &requests));
@@ -150,6 +154,8 @@ fn read(
     // Whether a request without a version may be a plain call of the older protocol.
     let mut initialized = false;
     each_line(std::io::stdin().lock(), limit, |line| {
+        // A client that does not read its responses has to wait with its requests.
+        output.wait_for_room(&fast_path.runtime);
         if let Ok(line) = &line
             && let Some(call) = PlainCall::over_stdio(shared, client, initialized, line)
         {
@@ -191,17 +197,21 @@ impl FastPath {
         let mut running = Box::pin(async move { call.run(&shared).await });
         // The waker does nothing: if the call has to wait, the runtime polls it again with its own.
         match running.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(reply) => reply.is_ok_and(|reply| output.write_line(reply)),
+            Poll::Ready(Err(_)) => false,
+            Poll::Ready(Ok(reply)) => output.write_directly(reply).unwrap_or_else(|reply| {
+                response_line(output, reply, &id).is_ok_and(|line| output.lines.blocking_send(line).is_ok())
+            }),
             Poll::Pending => {
-                let (lines, pending) = (output.lines.clone(), pending.clone());
+                let (output, pending) = (output.clone(), pending.clone());
                 pending.add(id.clone(), cancel);
                 self.runtime.spawn(async move {
                     let reply = running.await;
                     // A request that was cancelled has been removed, and gets no response.
                     if let Ok(reply) = reply
                         && pending.0.borrow().contains_key(&id)
+                        && let Ok(line) = response_line(&output, reply, &id)
                     {
-                        let _ = lines.send(reply).await;
+                        let _ = output.lines.send(line).await;
                     }
                     pending.remove(&id);
                 });
@@ -209,6 +219,14 @@ impl FastPath {
             }
         }
     }
+}
+
+/// The line of a response, or of an error under its id if there is no memory for it.
+fn response_line(output: &Output, response: Vec<u8>, id: &RequestId) -> std::io::Result<Counted<Vec<u8>>> {
+    output.count(response).or_else(|not_kept| {
+        let error = ErrorData::internal_error(not_kept.message(), None);
+        to_json(&ServerJsonRpcMessage::error(error, Some(id.clone()))).map(Into::into)
+    })
 }
 
 /// A valid message, `None` for a notification that the SDK cannot read, or the error to answer with.
@@ -230,7 +248,7 @@ impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
-        let (lines, pending) = (self.output.lines.clone(), self.pending.clone());
+        let (output, pending) = (self.output.clone(), self.pending.clone());
         async move {
             let answered = match &message {
                 ServerJsonRpcMessage::Response(response) => Some(response.id.clone()),
@@ -238,7 +256,13 @@ impl Transport<RoleServer> for LineTransport {
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
             // First queued, then removed: the end must not come while a response is on its way to the queue.
-            let sent = lines.send(to_json(&message)?).await;
+            let line = match &answered {
+                Some(id) => response_line(&output, to_json(&message)?, id)?,
+                None => {
+                    output.count(to_json(&message)?).map_err(|not_kept| std::io::Error::other(not_kept.message()))?
+                }
+            };
+            let sent = output.lines.send(line).await;
             if let Some(id) = answered {
                 pending.remove(&id);
             }
@@ -247,6 +271,7 @@ impl Transport<RoleServer> for LineTransport {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        self.output.room().await;
         let message = self.incoming.lock().await.recv().await;
         if let Some(ClientJsonRpcMessage::Notification(cancelled)) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &cancelled.notification

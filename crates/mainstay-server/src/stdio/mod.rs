@@ -13,26 +13,26 @@ use mainstay_core::{BoxFuture, CancellationToken};
 use mainstay_engine::Engine;
 use mainstay_wire::Dialect;
 
-use crate::{About, StartError};
+use crate::{About, ServerSettings, StartError};
 
 /// Serves the standard protocol until the end of input or until `stop`.
 pub fn serve_stdio<'a>(
     engine: &'a Engine,
     about: &'a About,
-    message_bytes: usize,
+    settings: &'a ServerSettings,
     stop: CancellationToken,
 ) -> BoxFuture<'a, Result<(), StartError>> {
-    Box::pin(mcp::serve(engine, about, message_bytes, stop))
+    Box::pin(mcp::serve(engine, about, settings, stop))
 }
 
-/// Serves a dialect until the end of input or until `stop`. `message_bytes` is the longest message, unless the dialect's
-/// contract has a limit of its own.
+/// Serves a dialect until the end of input or until `stop`. The longest message is that of the settings, unless the
+/// dialect's contract has a limit of its own.
 pub fn serve_dialect<'a>(
     engine: &'a Engine,
     about: &'a About,
     dialect: Arc<dyn Dialect>,
-    message_bytes: usize,
+    settings: &'a ServerSettings,
     stop: CancellationToken,
 ) -> BoxFuture<'a, Result<(), StartError>> {
-    Box::pin(dialect::serve(engine, about, dialect, message_bytes, stop))
+    Box::pin(dialect::serve(engine, about, dialect, settings, stop))
 }

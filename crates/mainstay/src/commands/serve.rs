@@ -43,14 +43,14 @@ pub(crate) async fn stdio(config: &Config, more: Extensions, dialect: &str) -> a
     };
     let engine = open_engine(&config, more).await?;
     spawn_background_tasks(&engine);
-    let (about, message_bytes) = (about(&config)?, config.server.message_bytes);
+    let about = about(&config)?;
     match entry {
         Some(entry) => {
             let tool_timeout = Duration::from_secs(config.context.tool_timeout_secs);
             let dialect = (entry.build)(tool_timeout)?;
-            mainstay_server::serve_dialect(&engine, &about, dialect, message_bytes, stop).await?;
+            mainstay_server::serve_dialect(&engine, &about, dialect, &config.server, stop).await?;
         }
-        None => mainstay_server::serve_stdio(&engine, &about, message_bytes, stop).await?,
+        None => mainstay_server::serve_stdio(&engine, &about, &config.server, stop).await?,
     }
     finish(&engine).await;
     Ok(ExitCode::SUCCESS)

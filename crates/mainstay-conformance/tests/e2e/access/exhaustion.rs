@@ -9,6 +9,7 @@ use std::time::Duration;
 use mainstay_store::{Store, StoreOptions};
 use serde_json::json;
 
+use crate::access::routes::{Issuer, auth_config};
 use crate::consent::approval::{get, with_config};
 use crate::testing::program::{Server, command, initialize, wait_until};
 
@@ -69,8 +70,8 @@ fn requests_of_unidentified_senders_make_room_for_a_client_with_a_token() {
 }
 
 /// The program with few descriptors.
-fn with_descriptors(data: &Path, most: u32) -> Server {
-    let program = command(data, &["serve", "--listen", "127.0.0.1:0"]);
+fn with_descriptors(data: &Path, most: u32, more: &[&str]) -> Server {
+    let program = command(data, &[&["serve", "--listen", "127.0.0.1:0"], more].concat());
     let mut limited = Command::new("sh");
     limited.arg("-c").arg(format!("ulimit -n {most} && exec \"$@\"")).arg("sh");
     limited.arg(program.get_program()).args(program.get_args());
@@ -86,7 +87,7 @@ fn with_descriptors(data: &Path, most: u32) -> Server {
 #[test]
 fn idle_connections_leave_descriptors_for_calls() {
     let data = tempfile::tempdir().unwrap();
-    let server = with_descriptors(data.path(), 256);
+    let server = with_descriptors(data.path(), 256, &[]);
     let idle: Vec<TcpStream> = (0..400).map(|_| unfinished(server.address, b"")).collect();
     let mut http = server.connect();
     assert_eq!(get(&mut http, "/health", &[]).status, 200);
@@ -117,6 +118,44 @@ fn the_memory_of_unfinished_requests_is_bounded() {
     winner.write_all(&[b' '; 10_000]).unwrap();
     let said = wait_for(|| answer(winner));
     assert!(said.starts_with("HTTP/1.1 200"), "what was rejected is not the one that came first: {said}");
+}
+
+/// The header of a token for this person.
+fn bearer(issuer: &Issuer, sub: &str) -> String {
+    format!("Bearer {}", issuer.token(&json!({"sub": sub, "scope": "read execute"})))
+}
+
+#[test]
+fn the_memory_of_responses_that_one_principal_does_not_read_is_bounded_and_others_are_served() {
+    // More than the kernel's buffers take.
+    const BYTES: usize = 24_000_000;
+    let (data, issuer) = (tempfile::tempdir().unwrap(), Issuer::new("a"));
+    // One of them is half of a principal's share.
+    let config = auth_config(data.path(), &issuer, &format!("[server]\nunsent_bytes = {}\n", 4 * BYTES));
+    let server = Server::start(data.path(), &["--config", config.to_str().unwrap()]);
+    let (ann, bob) = (bearer(&issuer, "ann"), bearer(&issuer, "bob"));
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "probe/big", "params": {"bytes": BYTES}});
+    let call_as = |token: &str| server.connect().rpc("/rpc", &[("Authorization", token)], &call);
+    let request = format!(
+        "POST /rpc HTTP/1.1\r\nHost: {}\r\nAuthorization: {ann}\r\nContent-Length: {}\r\n\r\n{call}",
+        server.address,
+        call.to_string().len()
+    );
+    let mut unread = unfinished(server.address, request.as_bytes());
+    // Its response has begun.
+    wait_until(|| unread.peek(&mut [0]).is_ok());
+    let refused = call_as(&ann);
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{}", refused.body);
+    assert!(refused.body.contains("server.unsent_bytes"), "{}", refused.body);
+    let served = call_as(&bob);
+    assert!(served.status == 200 && served.body.len() > BYTES, "{} {}", served.status, served.body.len());
+    unread.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let mut buffer = vec![0; 1 << 20];
+    let mut left = BYTES;
+    while left > 0 {
+        left = left.saturating_sub(unread.read(&mut buffer).unwrap());
+    }
+    assert_eq!(call_as(&ann).status, 200, "once it has been read");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Host, origin and token checks on every route of the route table.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair};
 use base64::Engine as _;
@@ -149,13 +149,19 @@ impl Issuer {
 }
 
 pub(crate) fn with_auth(data: &Path, issuer: &Issuer) -> Server {
+    Server::start(data, &["--config", auth_config(data, issuer, "").to_str().unwrap()])
+}
+
+/// A configuration with an issuer, and with more before that.
+pub(crate) fn auth_config(data: &Path, issuer: &Issuer, more: &str) -> PathBuf {
     std::fs::write(data.join("keys.json"), json!({"keys": [issuer.jwk]}).to_string()).unwrap();
     let config = format!(
-        "[server.auth]\nissuer = {ISSUER:?}\naudience = {AUDIENCE:?}\nkeys = {:?}\n",
+        "{more}[server.auth]\nissuer = {ISSUER:?}\naudience = {AUDIENCE:?}\nkeys = {:?}\n",
         data.join("keys.json").to_str().unwrap()
     );
-    std::fs::write(data.join("config.toml"), config).unwrap();
-    Server::start(data, &["--config", data.join("config.toml").to_str().unwrap()])
+    let file = data.join("config.toml");
+    std::fs::write(&file, config).unwrap();
+    file
 }
 
 #[test]

@@ -181,3 +181,30 @@ fn a_response_of_more_than_ten_megabytes_is_an_error_that_says_so() {
         }
     }
 }
+
+#[test]
+fn responses_that_nobody_reads_take_bounded_memory_and_every_request_is_answered() {
+    const BYTES: usize = 9_000_000;
+    let mut server = greeted_with("[server]\nunsent_bytes = 50000000\n");
+    let before = server.peak_memory();
+    for id in 0..128 {
+        server.write(probe(id, "probe_big", &json!({ "bytes": BYTES })).as_bytes());
+    }
+    // Until all that runs without a reader has run.
+    let mut peak = 0;
+    while server.peak_memory() > peak {
+        peak = server.peak_memory();
+        std::thread::sleep(Duration::from_secs(1));
+    }
+    let mut answered = [false; 128];
+    for _ in 0..128 {
+        let answer = server.read().unwrap();
+        let id = usize::try_from(answer["id"].as_u64().unwrap()).unwrap();
+        assert!(!std::mem::replace(&mut answered[id], true), "{id} is answered twice");
+        let lost = answer.get("error").map(|_| error(&answer));
+        assert!(lost.is_none_or(|(code, detail)| code == -32603 && detail.contains("server.unsent_bytes")), "{answer}");
+    }
+    // All of them together are 1150 MB.
+    let growth = server.peak_memory() - before;
+    assert!(growth < 800_000_000, "{growth} bytes");
+}
