@@ -14,6 +14,8 @@ pub struct PrincipalLimit(Arc<Limits>);
 struct Limits {
     total: usize,
     per_principal: usize,
+    /// Of the local user.
+    local: usize,
     used: Mutex<Used>,
 }
 
@@ -42,7 +44,13 @@ pub enum LimitReached {
 
 impl PrincipalLimit {
     pub fn new(total: usize, per_principal: usize) -> Self {
-        Self(Arc::new(Limits { total, per_principal, used: Mutex::default() }))
+        Self(Arc::new(Limits { total, per_principal, local: per_principal, used: Mutex::default() }))
+    }
+
+    /// One principal may have half of the permits, so that others can always have some. The local user may have all:
+    /// without tokens there is no other principal.
+    pub fn halved(total: usize) -> Self {
+        Self(Arc::new(Limits { total, per_principal: total / 2, local: total, used: Mutex::default() }))
     }
 
     pub fn acquire(&self, principal: &Principal) -> Result<PrincipalPermit, LimitReached> {
@@ -58,8 +66,9 @@ impl PrincipalLimit {
             return Err(LimitReached::Total(limits.total));
         }
         let own = used.by_principal.get(principal).copied().unwrap_or(0).saturating_add(count);
-        if own > limits.per_principal {
-            return Err(LimitReached::PerPrincipal(limits.per_principal));
+        let most = if principal.is_local() { limits.local } else { limits.per_principal };
+        if own > most {
+            return Err(LimitReached::PerPrincipal(most));
         }
         used.total = total;
         used.by_principal.insert(principal.clone(), own);
@@ -93,5 +102,15 @@ mod tests {
         drop(permits);
         assert!(limit.acquire(&Principal::local()).is_ok());
         assert!(limit.0.used.lock().by_principal.is_empty());
+    }
+
+    #[test]
+    fn half_is_left_to_others_where_there_are_others() {
+        let (limit, bob) = (PrincipalLimit::halved(8), Principal::new("https://issuer", "bob"));
+        let half = limit.acquire_many(&bob, 4).ok().unwrap();
+        assert_eq!(limit.acquire(&bob).err(), Some(LimitReached::PerPrincipal(4)));
+        assert!(limit.acquire_many(&Principal::new("https://issuer", "ann"), 4).is_ok());
+        drop(half);
+        assert!(limit.acquire_many(&Principal::local(), 8).is_ok());
     }
 }

@@ -13,7 +13,7 @@ mod workspace;
 pub mod exec;
 
 pub use auto_run::{AUTO_RUN, names_auto_run};
-pub use exec::{open_files_limit, raise_open_files};
+pub use exec::{raise_open_files, reserve_descriptors};
 pub use guard::{Guard, PROTECTED};
 pub use settings::{AutoRunPolicy, FilesSettings, HardLinks, RootSettings};
 pub use workspace::{

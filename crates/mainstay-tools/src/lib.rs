@@ -6,6 +6,7 @@ mod agents;
 pub mod code;
 pub mod context;
 mod defaults;
+mod descriptors;
 mod diff;
 mod exec;
 mod files;

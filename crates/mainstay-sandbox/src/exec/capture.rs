@@ -1,40 +1,45 @@
 //! Keeps a bounded part of a command's output: its beginning, its end, and the count of what was between them.
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use mainstay_core::{Principal, PrincipalLimit, PrincipalPermit};
 
 /// How much is kept of every stream, in bytes.
 const SMALL: usize = 256 * 1024;
 
 /// Memory for the streams that are longer, of all commands together, in MiB. Many callers may run commands with long
 /// output at the same time.
-const LARGE_MIB: u32 = 512;
+const LARGE_MIB: usize = 512;
 
-static LARGE: Semaphore = Semaphore::const_new(LARGE_MIB as usize);
+/// Half of it for one principal: the output of others must not become shorter because of one that runs many commands.
+static LARGE: LazyLock<PrincipalLimit> = LazyLock::new(|| PrincipalLimit::halved(LARGE_MIB));
 
 /// Keeps the first and the last bytes of a stream, in bounded memory.
-#[derive(Debug)]
 pub(super) struct HeadTail {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     half: usize,
     total: u64,
     cap: usize,
-    /// The share of the memory for long streams, once this is one.
-    memory: Option<SemaphorePermit<'static>>,
+    /// Whose share of the memory for long streams it takes.
+    owner: Principal,
+    /// That share, once this is a long one.
+    memory: Option<PrincipalPermit>,
 }
 
 impl HeadTail {
     /// Keeps at most `cap` bytes, half of them from each side; less, if other commands use up the memory.
-    pub(super) fn new(cap: usize) -> Self {
-        Self { head: Vec::new(), tail: VecDeque::new(), half: cap.min(SMALL) / 2, total: 0, cap, memory: None }
+    pub(super) fn new(cap: usize, owner: Principal) -> Self {
+        let (head, tail, half) = (Vec::new(), VecDeque::new(), cap.min(SMALL) / 2);
+        Self { head, tail, half, total: 0, cap, owner, memory: None }
     }
 
     /// Makes room for a long stream, if there is memory. Everything that was kept so far is its beginning.
     fn grow(&mut self) {
-        let mebibytes = u32::try_from(self.cap >> 20).unwrap_or(u32::MAX).clamp(1, LARGE_MIB);
-        let Ok(memory) = LARGE.try_acquire_many(mebibytes) else { return };
+        // Never more than a share, so that a stream can be kept however much the operator allows.
+        let mebibytes = (self.cap >> 20).clamp(1, LARGE_MIB / 2);
+        let Ok(memory) = LARGE.acquire_many(&self.owner, mebibytes) else { return };
         self.memory = Some(memory);
         self.half = self.cap / 2;
         let fitting = (self.half - self.head.len()).min(self.tail.len());
@@ -122,7 +127,11 @@ mod tests {
     use super::*;
 
     fn text_of(cap: usize, pieces: &[&[u8]]) -> CapturedText {
-        let mut kept = HeadTail::new(cap);
+        text_for(&Principal::local(), cap, pieces)
+    }
+
+    fn text_for(owner: &Principal, cap: usize, pieces: &[&[u8]]) -> CapturedText {
+        let mut kept = HeadTail::new(cap, owner.clone());
         for piece in pieces {
             kept.push(piece);
         }
@@ -160,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_flood_stays_within_its_bound() {
-        let mut kept = HeadTail::new(1000);
+        let mut kept = HeadTail::new(1000, Principal::local());
         let block = vec![b'x'; 1 << 20];
         for _ in 0..1024 {
             kept.push(&block);
@@ -177,11 +186,15 @@ mod tests {
         let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
         let kept = text_of(CAP, &pieces);
         assert!(kept.text.as_bytes() == whole && kept.omitted == 0);
-        let others = LARGE.try_acquire_many(LARGE_MIB).unwrap();
-        let kept = text_of(CAP, &pieces);
+        // Who uses up its own share leaves that of others alone.
+        let [ann, bob, eve] = ["ann", "bob", "eve"].map(|name| Principal::new("https://issuer", name));
+        let mut held: Vec<_> = (0..LARGE_MIB).map_while(|_| LARGE.acquire(&ann).ok()).collect();
+        assert_eq!(text_for(&ann, CAP, &pieces).omitted, (CAP - SMALL) as u64);
+        assert_eq!(text_for(&bob, CAP, &pieces).omitted, 0);
+        held.extend((0..LARGE_MIB).map_while(|_| LARGE.acquire(&bob).ok()));
+        let kept = text_for(&eve, CAP, &pieces);
         assert_eq!(kept.omitted, (CAP - SMALL) as u64);
         assert!(kept.text.len() < SMALL + 200 && kept.text.ends_with("bytes left out]\n"));
-        drop(others);
     }
 
     #[test]

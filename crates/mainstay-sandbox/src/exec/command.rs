@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use mainstay_core::{Error, Kind, Result};
+use mainstay_core::{Error, Kind, Principal, Result};
 use tokio::net::unix::pipe;
 
 use super::{ExecSettings, program};
@@ -28,6 +28,8 @@ pub struct Command {
     pub terminal: Option<TerminalSize>,
     /// How many bytes of each stream to keep, if less than the operator allows.
     pub output_bytes: Option<usize>,
+    /// Whose share of the memory for long output it takes; the local user's by default.
+    pub principal: Option<Principal>,
 }
 
 // The size of a terminal, in characters. Not a doc comment: the schemas that have its members would take it as theirs.

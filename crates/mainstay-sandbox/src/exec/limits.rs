@@ -1,5 +1,8 @@
 //! Resource limits of commands, and of the server itself.
 
+use std::sync::LazyLock;
+
+use mainstay_core::{LimitReached, Principal, PrincipalLimit, PrincipalPermit};
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::ExecSettings;
@@ -29,9 +32,23 @@ pub fn raise_open_files() {
 }
 
 /// How many files this process may have open at once, as its limit is now.
-pub fn open_files_limit() -> usize {
+pub(crate) fn open_files_limit() -> usize {
     let limit = getrlimit(Resource::Nofile).current.or(most_open_files());
     limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
+}
+
+/// The descriptors of commands and of changes of files: half of those the process may have. The other half is for
+/// connections.
+static DESCRIPTORS: LazyLock<PrincipalLimit> = LazyLock::new(|| descriptor_limit(open_files_limit()));
+
+fn descriptor_limit(open_files: usize) -> PrincipalLimit {
+    PrincipalLimit::halved(open_files / 2)
+}
+
+/// Reserves descriptors for what a principal does. Whoever could take all of them would keep everybody else from opening
+/// a file, a connection or the database.
+pub fn reserve_descriptors(principal: &Principal, count: usize) -> Result<PrincipalPermit, LimitReached> {
+    DESCRIPTORS.acquire_many(principal, count)
 }
 
 /// How many files this process could be allowed to have open at once.
@@ -40,4 +57,19 @@ fn most_open_files() -> Option<u64> {
     const OPEN_MAX: u64 = 10_240;
     let most = getrlimit(Resource::Nofile).maximum;
     if cfg!(target_vendor = "apple") { Some(most.map_or(OPEN_MAX, |most| most.min(OPEN_MAX))) } else { most }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_principal_leaves_descriptors_to_others_and_gives_its_own_back() {
+        let (limit, ann, bob) = (descriptor_limit(64), Principal::new("i", "ann"), Principal::new("i", "bob"));
+        let take = |who: &Principal| (0..64).map_while(|_| limit.acquire_many(who, 3).ok()).collect::<Vec<_>>();
+        let (first, second) = (take(&ann), take(&bob));
+        assert_eq!((first.len(), second.len()), (5, 5), "a quarter of 64 descriptors each");
+        drop(first);
+        assert_eq!(take(&ann).len(), 5);
+    }
 }

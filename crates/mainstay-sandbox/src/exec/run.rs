@@ -5,7 +5,7 @@ use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use mainstay_core::{Error, Result};
+use mainstay_core::{Error, Principal, Result};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout};
@@ -58,7 +58,9 @@ impl Sandbox {
         let cap = self.settings().output_bytes.min(command.output_bytes.unwrap_or(usize::MAX));
         let forwarder = OutputForwarder::default();
         let ended = AtomicBool::new(false);
-        let mut work = pin!(run_to_end(&mut child, input, cap, listener.map(|_| &forwarder), &ended));
+        let owner = command.principal.clone().unwrap_or_else(Principal::local);
+        let kept = || HeadTail::new(cap, owner.clone());
+        let mut work = pin!(run_to_end(&mut child, input, [kept(), kept()], listener.map(|_| &forwarder), &ended));
         let mut forwarding = pin!(async {
             match listener {
                 Some(listener) => forwarder.forward(listener).await,
@@ -101,7 +103,7 @@ async fn both<T>(mut work: Pin<&mut impl Future<Output = T>>, forwarding: Pin<&m
 async fn run_to_end(
     child: &mut Child,
     input: Option<String>,
-    cap: usize,
+    [kept_output, kept_errors]: [HeadTail; 2],
     forwarder: Option<&OutputForwarder>,
     ended: &AtomicBool,
 ) -> io::Result<(ExitStatus, CapturedText, CapturedText)> {
@@ -113,8 +115,8 @@ async fn run_to_end(
     };
     let done = tokio::try_join!(
         end,
-        capture(output, "stdout", cap, forwarder),
-        capture(errors, "stderr", cap, forwarder),
+        capture(output, "stdout", kept_output, forwarder),
+        capture(errors, "stderr", kept_errors, forwarder),
         feed(sink, input),
     );
     if let Some(forwarder) = forwarder {
@@ -126,10 +128,9 @@ async fn run_to_end(
 async fn capture(
     stream: Option<pipe::Receiver>,
     name: &'static str,
-    cap: usize,
+    mut kept: HeadTail,
     forwarder: Option<&OutputForwarder>,
 ) -> io::Result<CapturedText> {
-    let mut kept = HeadTail::new(cap);
     let mut held = Vec::new();
     let Some(mut stream) = stream else { return Ok(kept.into_text()) };
     let mut buffer = vec![0; 64 * 1024];

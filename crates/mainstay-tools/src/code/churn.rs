@@ -6,6 +6,7 @@ use mainstay_core::{Context, Effect, Pace, Reply, Result, Spec, Spelling, Tool};
 
 use super::analysis::{ChurnOptions, CodeAnalysis};
 use super::{DIALECT, json_text, reply};
+use crate::descriptors;
 use crate::progress::run_reporting;
 
 /// How many files a summary lists if the caller does not say.
@@ -88,6 +89,8 @@ impl Tool for Churn {
     type Output = Reply;
 
     async fn call(&self, args: Args, context: &Context) -> Result<Reply> {
+        // Git is a command, too.
+        let _descriptors = descriptors::for_command(&context.caller.principal)?;
         let options = ChurnOptions { path: args.project_path, days: args.period_days };
         let now = context.clock.now();
         let analysis = &self.0;

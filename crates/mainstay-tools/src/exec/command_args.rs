@@ -27,7 +27,8 @@ impl CommandArgs {
     pub(super) fn command(self, shell: Shell, caller: &Caller) -> Result<Command> {
         check_shell_allowed(self.shell, shell, caller)?;
         let Self { command: program, args, cwd, env, shell } = self;
-        Ok(Command { program, args, cwd, env, shell, ..Command::default() })
+        let principal = Some(caller.principal.clone());
+        Ok(Command { program, args, cwd, env, shell, principal, ..Command::default() })
     }
 }
 

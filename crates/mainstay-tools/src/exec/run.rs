@@ -8,6 +8,7 @@ use mainstay_sandbox::exec::{Command, OutputListener, Protections, Sandbox};
 use tokio::time::Instant;
 
 use super::command_args::CommandArgs;
+use crate::descriptors;
 use crate::progress::report_while;
 
 /// Everything the command starts ends with it: on exit, timeout, cancellation, and when the server dies.
@@ -94,6 +95,7 @@ impl Tool for Run {
 
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let command = args.command.command(self.0.settings().shell, &context.caller)?;
+        let _descriptors = descriptors::for_command(&context.caller.principal)?;
         let output_bytes = (!context.whole_output).then(|| self.0.settings().model_output_bytes);
         let command = Command { piped: args.stdin.is_some(), output_bytes, ..command };
         let forward = |stream, text| -> BoxFuture<'_, ()> { Box::pin(context.note(Note::Chunk { stream, text })) };

@@ -9,6 +9,7 @@ use mainstay_sandbox::exec::{Command, Protections, Sandbox, TerminalSize};
 use super::command_args::CommandArgs;
 use super::sessions::registry::{SessionRegistry, spec};
 use super::sessions::session::{Session, SessionInfo};
+use crate::descriptors;
 
 /// Checks the limits before the command is started and again when the session is added, because starting takes a while.
 pub(crate) struct Start {
@@ -57,6 +58,7 @@ impl Tool for Start {
         let command = args.command.command(self.sandbox.settings().shell, &context.caller)?;
         let owner = context.caller.principal.clone();
         self.sessions.make_room(&owner)?;
+        let descriptors = descriptors::for_command(&owner)?;
         let size = TerminalSize { rows: args.rows, columns: args.columns };
         // With a shell the command is a whole command line, which may contain secrets.
         let program = if command.shell { "sh".to_owned() } else { command.program.clone() };
@@ -66,7 +68,7 @@ impl Tool for Start {
         let (id, started_ms) = (secret_id(), context.clock.now_ms());
         let lifetime = args.lifetime_seconds.map(Duration::from_secs);
         let info = SessionInfo { id: id.clone(), owner, program, started_ms, lifetime };
-        self.sessions.add(Session::start(child, info, &self.sessions.settings)?)?;
+        self.sessions.add(Session::start(child, info, &self.sessions.settings, descriptors)?)?;
         Ok(Output { id, sandbox: self.sandbox.protections().await? })
     }
 }

@@ -10,8 +10,9 @@ use mainstay_sandbox::{
     Content, Dir, EntryKind, Expect, Metadata, OpenFile, Workspace, WorkspacePath, WriteTarget, etag_of,
 };
 
+use crate::descriptors;
 use crate::planning::errors::{MAX_WHOLE_FILE, conflict, inside_changed_tree, not_found, too_large, with_field};
-use crate::planning::limits::{ChangeLimits, reserve_descriptors};
+use crate::planning::limits::ChangeLimits;
 use crate::planning::memory_budget::{MemoryReservation, PLAN_MEMORY};
 use crate::planning::subtree::TreeContents;
 
@@ -106,7 +107,7 @@ impl Plan {
             return Ok(at);
         }
         self.limits.check_paths(self.items.len())?;
-        self.descriptors.push(reserve_descriptors(&self.principal)?);
+        self.descriptors.push(descriptors::for_path(&self.principal)?);
         let is_link = |metadata: Metadata| metadata.kind == EntryKind::Symlink;
         let through_link = links == LinkHandling::Follow && location.metadata()?.is_some_and(is_link);
         let target = match links {

@@ -159,6 +159,35 @@ fn the_memory_of_responses_that_one_principal_does_not_read_is_bounded_and_other
 }
 
 #[test]
+fn commands_of_one_principal_leave_descriptors_for_others() {
+    let (data, issuer) = (tempfile::tempdir().unwrap(), Issuer::new("a"));
+    let config = auth_config(data.path(), &issuer, "");
+    let server = with_descriptors(data.path(), 256, &["--config", config.to_str().unwrap()]);
+    let (ann, bob) = (bearer(&issuer, "ann"), bearer(&issuer, "bob"));
+    let run = |token: &str, command: &str, args: &[&str]| {
+        let params = json!({"command": command, "args": args});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "exec/run", "params": params});
+        server.connect().rpc("/rpc", &[("Authorization", token)], &call).message()
+    };
+    let started = run(&bob, "true", &[]);
+    assert_eq!(started["result"]["exit_code"], 0, "{started}");
+    std::thread::scope(|scope| {
+        let running: Vec<_> = (0..40).map(|_| scope.spawn(|| run(&ann, "sleep", &["5"]))).collect();
+        // Some are refused while the others run.
+        wait_until(|| running.iter().any(std::thread::ScopedJoinHandle::is_finished));
+        let beside = run(&bob, "true", &[]);
+        assert_eq!(beside["result"]["exit_code"], 0, "{beside}");
+        let ended: Vec<_> = running.into_iter().map(|call| call.join().unwrap()).collect();
+        let refused: Vec<_> = ended.iter().filter(|answer| answer["error"].is_object()).collect();
+        assert!(!refused.is_empty() && refused.len() < 40, "{}", refused.len());
+        for answer in refused {
+            assert!(answer["error"].to_string().contains("open files"), "{answer}");
+        }
+    });
+    assert_eq!(run(&ann, "true", &[])["result"]["exit_code"], 0, "its share is free again");
+}
+
+#[test]
 fn a_rejected_initialize_stores_nothing() {
     let data = tempfile::tempdir().unwrap();
     let server = Server::start(data.path(), &[]);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mainstay_core::{Error, Kind, Principal, Result};
+use mainstay_core::{Error, Kind, Principal, PrincipalPermit, Result};
 use mainstay_sandbox::exec::{
     Child, ExitStatus, SessionSettings, Signal, StopHandle, Terminal, TerminalSize, complete_utf8_prefix,
 };
@@ -34,6 +34,8 @@ pub(crate) struct Session {
     /// Notified whenever there is new output, and at the end.
     changed: watch::Sender<()>,
     task: Mutex<Option<AbortHandle>>,
+    /// For as long as the session is known: it holds handles beyond its end.
+    _descriptors: PrincipalPermit,
 }
 
 /// What is known of a session from its start.
@@ -78,7 +80,12 @@ impl From<Option<ExitStatus>> for ExitState {
 
 impl Session {
     /// Takes over a child that was just started.
-    pub(crate) fn start(mut child: Child, info: SessionInfo, settings: &SessionSettings) -> Result<Arc<Self>> {
+    pub(crate) fn start(
+        mut child: Child,
+        info: SessionInfo,
+        settings: &SessionSettings,
+        descriptors: PrincipalPermit,
+    ) -> Result<Arc<Self>> {
         let output = OutputBuffer::new(settings.buffer_bytes);
         let idle = Duration::from_secs(settings.idle_minutes.saturating_mul(60));
         let session = Arc::new(Self {
@@ -89,6 +96,7 @@ impl Session {
             state: Mutex::new(State { output, ended: None, last_used: Instant::now() }),
             changed: watch::channel(()).0,
             task: Mutex::new(None),
+            _descriptors: descriptors,
         });
         let task = tokio::spawn(supervise(EndOnDrop(session.clone()), child, idle)).abort_handle();
         *session.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task);
