@@ -57,7 +57,10 @@ pub use error::{CacheFailure, Error, Kind, Problem, Reason, Result};
 pub use event::{Change, Event};
 pub use principal_limit::{LimitReached, PrincipalLimit, PrincipalPermit};
 pub use question::{Answer, AnswerAction, OpenQuestions, Question};
-pub use redact::{escape_invisible, quoted, recorded, redacted_brief, redacted_full, redacted_outline, redacted_uri};
+pub use redact::{
+    escape_invisible, escape_invisible_json, quoted, recorded, redacted_brief, redacted_full, redacted_outline,
+    redacted_uri,
+};
 pub use registry::{Family, Page, Registry};
 pub use sink::{Level, NoSink, Note, Sink};
 pub use tool::{AnyTool, Output, Pace, Spec, Spelling, Tool, ToolInfo, WithText, erase};

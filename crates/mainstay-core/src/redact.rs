@@ -170,6 +170,20 @@ pub fn escape_invisible(text: &str) -> String {
     })
 }
 
+/// The same for a text that is JSON, whose value does not change: such characters are only inside of strings.
+pub fn escape_invisible_json(json: &str) -> String {
+    json.chars().fold(String::with_capacity(json.len()), |mut escaped, c| {
+        if is_misleading(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                let _ = write!(escaped, "\\u{unit:04x}");
+            }
+        } else {
+            escaped.push(c);
+        }
+        escaped
+    })
+}
+
 fn is_misleading(c: char) -> bool {
     let invisible = matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
@@ -279,6 +293,14 @@ mod tests {
         assert_eq!(redacted_outline(&sentence), "Would delete 2 rows\\u{202e}");
         let long = redacted_outline(&json!({ "diff": "x\n".repeat(300) }));
         assert!(long.ends_with("\n… (201 more lines are not shown)"), "{long}");
+    }
+
+    #[test]
+    fn json_keeps_its_value_without_invisible_and_bidirectional_characters() {
+        let value = json!({"a\u{9b}2J": "\u{85}\u{202e}b\u{2066}c\u{e0041}\u{7f}\u{200f}\n\tü"});
+        let shown = escape_invisible_json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(shown.chars().all(|c| c == '\n' || c == 'ü' || (' '..='~').contains(&c)), "{shown:?}");
+        assert_eq!(serde_json::from_str::<Value>(&shown).unwrap(), value);
     }
 
     #[test]

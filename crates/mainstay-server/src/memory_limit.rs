@@ -157,23 +157,23 @@ impl<B: AsRef<[u8]>> AsRef<[u8]> for Counted<B> {
 mod tests {
     use super::*;
 
-    fn named(name: &str) -> Option<Principal> {
-        Some(Principal::new("https://issuer", name))
+    fn named(name: &str) -> Principal {
+        Principal::new("https://issuer", name)
     }
 
     #[test]
     fn one_principal_takes_its_part_and_all_together_no_more_than_there_is() {
         let limit = MemoryLimit::new(400, 4);
         let mut held = Vec::new();
-        for of in [None, named("ann"), named("bob"), named("eve")] {
+        for of in [None, Some(named("ann")), Some(named("bob")), Some(named("eve"))] {
             let (mut first, mut second) = (limit.share(of.clone()), limit.share(of.clone()));
             assert!(first.grow(60) && second.grow(40), "{of:?}");
             assert!(!first.grow(1) && !second.grow(1), "{of:?}");
             held.extend([first, second]);
         }
-        assert!(!limit.share(named("dan")).grow(1), "all of it is taken");
+        assert!(!limit.share(Some(named("dan"))).grow(1), "all of it is taken");
         held.truncate(6);
-        assert!(limit.share(named("dan")).grow(100));
+        assert!(limit.share(Some(named("dan"))).grow(100));
         drop(held);
         assert!(limit.0.used.lock().by.is_empty() && limit.0.used.lock().total == 0);
         assert!(limit.share(Some(Principal::local())).grow(400), "without tokens there is one principal");
@@ -182,13 +182,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_principal_waits_for_its_own_bytes_and_not_for_those_of_others() {
         let (limit, ann, bob) = (MemoryLimit::new(400, 2), named("ann"), named("bob"));
-        let mut held = limit.share(ann.clone());
-        assert!(held.grow(99) && limit.has_room(ann.as_ref()));
+        let mut held = limit.share(Some(ann.clone()));
+        assert!(held.grow(99) && limit.has_room(Some(&ann)));
         held.grow_beyond(150);
-        assert!(!limit.has_room(ann.as_ref()) && limit.has_room(bob.as_ref()));
+        assert!(!limit.has_room(Some(&ann)) && limit.has_room(Some(&bob)));
         let waiting = tokio::spawn({
             let limit = limit.clone();
-            async move { limit.room(ann.as_ref()).await }
+            async move { limit.room(Some(&ann)).await }
         });
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         assert!(!waiting.is_finished());

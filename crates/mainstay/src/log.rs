@@ -5,7 +5,7 @@
 use std::io::{self, IsTerminal as _, Write};
 
 use anyhow::Context as _;
-use mainstay_core::escape_invisible;
+use mainstay_core::{escape_invisible, escape_invisible_json};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
@@ -45,24 +45,25 @@ pub(crate) fn start(settings: &LogSettings) -> anyhow::Result<()> {
     match settings.format {
         Format::Text => {
             let colours = io::stderr().is_terminal();
-            registry.with(layer.with_writer(move || TextLines { colours }).with_ansi(colours)).try_init()?;
+            let safe: Escape = if colours { coloured_line } else { plain_line };
+            registry.with(layer.with_writer(move || SafeLines(safe)).with_ansi(colours)).try_init()?;
         }
-        // Strings of JSON have no line breaks and no control characters.
-        Format::Json => registry.with(layer.with_writer(io::stderr).json()).try_init()?,
+        // Strings of JSON have no line breaks, but control characters beyond ASCII.
+        Format::Json => registry.with(layer.with_writer(|| SafeLines(escape_invisible_json)).json()).try_init()?,
     }
     Ok(())
 }
 
-/// Standard error. Each write is one event, and becomes one line.
-struct TextLines {
-    /// Whether escape sequences of the formatter itself are in the text; those in fields it escapes.
-    colours: bool,
-}
+/// Escapes what would end the line of an event, or make it look like another.
+type Escape = fn(&str) -> String;
 
-impl Write for TextLines {
+/// Standard error. Each write is one event, and becomes one line.
+struct SafeLines(Escape);
+
+impl Write for SafeLines {
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(event);
-        io::stderr().lock().write_all(one_line(&text, self.colours).as_bytes())?;
+        io::stderr().lock().write_all((self.0)(&text).as_bytes())?;
         Ok(event.len())
     }
 
@@ -71,11 +72,18 @@ impl Write for TextLines {
     }
 }
 
-/// The event with everything escaped that would end its line, or make it look like another.
-fn one_line(event: &str, colours: bool) -> String {
-    let text = event.strip_suffix('\n').unwrap_or(event).replace('\n', "\\n").replace('\r', "\\r");
-    let text = if colours { text } else { escape_invisible(&text) };
-    text + "\n"
+fn plain_line(event: &str) -> String {
+    escape_invisible(&one_line(event)) + "\n"
+}
+
+/// The formatter writes escape sequences for its colours, and escapes those in fields itself.
+fn coloured_line(event: &str) -> String {
+    const ESCAPE: &str = "\u{1b}";
+    one_line(event).split(ESCAPE).map(escape_invisible).collect::<Vec<_>>().join(ESCAPE) + "\n"
+}
+
+fn one_line(event: &str) -> String {
+    event.strip_suffix('\n').unwrap_or(event).replace('\n', "\\n").replace('\r', "\\r")
 }
 
 #[cfg(test)]
@@ -85,8 +93,12 @@ mod tests {
     #[test]
     fn an_event_is_one_line_whatever_its_fields_contain() {
         let forged = "INFO reason=a\n2026-01-01 ERROR forged\r\u{1b}[2K\u{202e}b\n";
-        let line = one_line(forged, false);
+        let line = plain_line(forged);
         assert_eq!(line, "INFO reason=a\\n2026-01-01 ERROR forged\\r\\u{001b}[2K\\u{202e}b\n");
-        assert_eq!(one_line("a\nb\n", true), "a\\nb\n");
+        assert_eq!(
+            coloured_line("\u{1b}[2ma\nb\u{1b}[0m\u{9b}2J\u{202e}\n"),
+            "\u{1b}[2ma\\nb\u{1b}[0m\\u{009b}2J\\u{202e}\n"
+        );
+        assert_eq!(escape_invisible_json("{\"a\":\"\u{9b}2J\u{202e}\"}\n"), "{\"a\":\"\\u009b2J\\u202e\"}\n");
     }
 }

@@ -158,7 +158,10 @@ fn log(entry: &AuditEntry, error: &Error) {
         None if trouble => tracing::warn!(request_id, target, kind, reason, "call failed"),
         // What the caller can correct is no concern of the operator. It is not in the log unless it is asked for: reason
         // and detail may name values of the caller's arguments.
-        detail => tracing::debug!(request_id, target, kind, reason, detail, "call refused"),
+        detail => {
+            let detail = detail.as_deref().map(recorded);
+            tracing::debug!(request_id, target, kind, reason, detail, "call refused");
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn find(name: &str, search_path: &str, directory: &Path) -> Result<Pa
     });
     match (found, seen) {
         (Some(path), _) => Ok(path),
-        (None, Some(path)) => Err(Error::denied(format!("{} is not executable.", path.display()))),
+        (None, Some(path)) => Err(Error::denied(format!("{} is not executable.", quoted(&path.to_string_lossy())))),
         (None, None) => {
             let reason = format!(
                 "There is no program {} in the search path of commands; give a path in the workspace, or see exec.read.",

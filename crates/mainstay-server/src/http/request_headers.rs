@@ -47,7 +47,8 @@ pub(super) fn read(
 ) -> Result<RequestContext> {
     let user = single(headers, USER).ok().flatten().filter(|user| has_sessions && is_word(user)).map(str::to_owned);
     if let Some(user) = &user {
-        tracing::info!(%request_id, principal = %connection.caller.principal, user, "a request names its user");
+        let principal = connection.caller.principal.as_str();
+        tracing::info!(%request_id, principal, user, "a request names its user");
     }
     let session = if has_sessions { header(headers, &SESSION)? } else { None };
     let key = header(headers, &KEY)?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use mainstay_core::{CancellationToken, new_id};
+use mainstay_core::{CancellationToken, new_id, recorded};
 use mainstay_engine::Engine;
 use mainstay_wire::jsonrpc::{self, Frame, Refusal};
 use mainstay_wire::to_json;
@@ -73,7 +73,8 @@ pub(super) async fn serve(
             }
             Err(ServerInitializeError::ConnectionClosed(_)) => break,
             // The first request was not a valid handshake. The client has its error response and may try again.
-            Err(error) => tracing::debug!(%error, "a handshake failed"),
+            // The error is not logged: it repeats the whole message, which may have secrets in its arguments.
+            Err(_) => tracing::debug!("a handshake failed: the first message was no valid request"),
         }
     }
     transport.output.clone().finish().await;
@@ -234,8 +235,9 @@ fn parse(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Refusal> {
     let frame = jsonrpc::inspect(line)?;
     match (serde_json::from_slice(line), frame) {
         (Ok(message), _) => Ok(Some(message)),
-        (Err(error), Frame::Request { method }) => {
-            tracing::debug!(%error, %method, "params that cannot be read");
+        (Err(_), Frame::Request { method }) => {
+            // The error may repeat values.
+            tracing::debug!(method = recorded(&method), "params that cannot be read");
             Err(jsonrpc::malformed_params(line, &method))
         }
         // JSON-RPC 2.0 does not answer notifications, nor responses.

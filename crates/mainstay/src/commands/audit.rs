@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, bail};
 use mainstay_store::{AuditFault, AuditHead, AuditQuery, AuditReport};
 
-use super::terminal::{exit_code, print_json, print_line};
+use super::terminal::{exit_code, json, print_json, print_line};
 use crate::Config;
 use crate::cli::Audit;
 use crate::wiring::open_store;
@@ -24,7 +24,7 @@ pub(crate) async fn run(config: &Config, command: Audit) -> anyhow::Result<ExitC
         Audit::Show { limit, session } => {
             let query = AuditQuery { session, limit, ..AuditQuery::default() };
             for row in store.audit().query(query).await? {
-                print_line(serde_json::to_string(&row)?);
+                print_line(json(&serde_json::to_string(&row)?));
             }
             Ok(ExitCode::SUCCESS)
         }
@@ -42,8 +42,8 @@ fn parse_head(text: &str) -> anyhow::Result<AuditHead> {
 }
 
 /// Prints the result and fails if the chain is broken, or is not the one that was noted.
-fn report(verdict: &AuditReport, json: bool) -> anyhow::Result<ExitCode> {
-    if json {
+fn report(verdict: &AuditReport, as_json: bool) -> anyhow::Result<ExitCode> {
+    if as_json {
         let mut value = serde_json::to_value(verdict)?;
         let other = matches!(verdict.fault, Some(AuditFault::Rewritten { .. } | AuditFault::NotKept { .. }));
         value["noted_head_found"] = (!other).into();

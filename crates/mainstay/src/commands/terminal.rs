@@ -1,13 +1,14 @@
 //! Output of the commands. Text from callers, clients and other servers is made safe for a terminal first: characters that
 //! move the cursor, hide text or reverse its direction are replaced, and in JSON escaped.
 
-use std::fmt::Write as _;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mainstay_core::Error;
+/// Makes JSON safe without changing its value.
+pub(super) use mainstay_core::escape_invisible_json as json;
 use mainstay_tools::code::Progress;
 use serde::Serialize;
 
@@ -95,18 +96,6 @@ pub(super) fn text(raw: &str) -> String {
 /// Makes text safe that has to stay on one line.
 pub(super) fn line(raw: &str) -> String {
     raw.chars().map(|c| if is_control(c) { '\u{fffd}' } else { c }).collect()
-}
-
-/// Makes JSON safe without changing its value: such characters occur only inside of strings, where they can be escaped.
-pub(super) fn json(raw: &str) -> String {
-    raw.chars().fold(String::with_capacity(raw.len()), |mut json, c| {
-        if !c.is_ascii_whitespace() && is_control(c) {
-            let _ = write!(json, "\\u{:04x}", u32::from(c));
-        } else {
-            json.push(c);
-        }
-        json
-    })
 }
 
 /// Control characters of ASCII and Latin-1, and those that change the direction of text.

@@ -1,13 +1,18 @@
 //! Texts that callers choose: they forge no line of the log, bring no secret into log, audit or messages, and break
 //! nothing where they cannot be stored.
 
+use std::ffi::OsStr;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL;
 use serde_json::{Value, json};
 
 use crate::access::routes::{Issuer, MCP, request_route, with_auth};
 use crate::consent::approval::get;
-use crate::testing::program::{Http, Reply, Server, wait_until};
+use crate::testing::program::{Http, Reply, Server, command, run, wait_until};
 
 fn call(id: u64, method: &str, params: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -95,6 +100,60 @@ fn secrets_in_arguments_are_neither_logged_nor_repeated() {
     }
     leaves_no_canary(&server, &mut http);
     assert!(get(&mut http, "/api/mcp/audit?limit=1000", &[]).body.len() < 100_000);
+}
+
+/// The program with a log at this level, instead of the tests' own.
+fn with_log(data: &Path, args: &[&str], level: &str) -> Command {
+    let program = command(data, args);
+    let mut logging = Command::new(program.get_program());
+    let own = |argument: &OsStr| if argument == "warn,mainstay=info" { level.into() } else { argument.to_owned() };
+    logging.args(program.get_args().map(own));
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => logging.env(name, value),
+            None => logging.env_remove(name),
+        };
+    }
+    logging
+}
+
+#[test]
+fn secrets_in_arguments_are_not_in_a_log_of_everything_either() {
+    let data = tempfile::tempdir().unwrap();
+    let args = json!({"command": "no-such-mysql -pcanary", "args": ["canary"], "env": {"PASSWORD": "canary"}});
+    let server = Server::from(with_log(data.path(), &["serve", "--listen", "127.0.0.1:0"], "trace"));
+    let mut http = server.connect();
+    http.request("tools/call", json!({"name": "exec_run", "arguments": args}), &[]).unwrap();
+    http.rpc("/rpc", &[], &call(1, "exec/run", &args));
+    wait_until(|| server.log().matches("call refused").count() >= 2);
+    leaves_no_canary(&server, &mut http);
+    // On stdio anything may come instead of a handshake.
+    let data = tempfile::tempdir().unwrap();
+    let mut program = with_log(data.path(), &["stdio"], "trace");
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let first = json!({"jsonrpc": "2.0", "method": "notifications/x", "params": {"password": "canary"}});
+    writeln!(input, "{first}").unwrap();
+    for params in [json!({"name": "exec_run", "arguments": args}), json!({"name": ["canary"]}), json!(["canary"])] {
+        writeln!(input, "{}", call(1, "tools/call", &params)).unwrap();
+    }
+    drop(input);
+    let log = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(log.contains("a handshake failed") && !log.contains("canary"), "{log}");
+}
+
+#[test]
+fn the_audit_is_shown_without_characters_that_control_a_terminal() {
+    let data = tempfile::tempdir().unwrap();
+    let server = Server::start(data.path(), &[]);
+    let method = "a\u{9b}2J\u{85}\u{202e}b\u{2066}c\u{200f}";
+    server.connect().rpc("/rpc", &[], &call(1, method, &json!({})));
+    let shown = || run(data.path(), &["audit", "show"]).1;
+    wait_until(|| shown().contains("u009b"));
+    let shown = shown();
+    assert!(shown.chars().all(|c| c == '\n' || (' '..='~').contains(&c)), "{shown:?}");
+    let rows: Vec<Value> = shown.lines().map(|row| serde_json::from_str(row).unwrap()).collect();
+    assert!(rows.iter().any(|row| row.to_string().contains(method)), "{shown}");
 }
 
 #[test]
