@@ -7,20 +7,23 @@ use clap::{Args, Subcommand, ValueEnum};
 /// Rows in each list of a table, unless the person wants more.
 pub(crate) const USUAL_ROWS: usize = 20;
 
+// A paragraph is one line: clap breaks it where the terminal ends.
 pub(crate) const HELP: &str = "\
 Exit codes: 0 measured, 1 a figure is over --fail-over, 2 an error, or there was nothing to measure.
 
-Paths are relative to the git repository around PATH, or to PATH if there is none. Files that .gitignore excludes and build
-output are left out. What was measured is remembered: files that have not changed are not read again.";
+Paths are relative to the git repository around PATH, or to PATH if there is none. Build output, and files that .gitignore \
+excludes, are left out. What was measured is remembered: files that have not changed are not read again.";
 
 const COMPLEXITY_HELP: &str = "\
 Examples:
-  mainstay analyze complexity
   mainstay analyze complexity src --top 5
-  mainstay analyze complexity --fail-over cyclomatic=15,cognitive=20      fails a CI job, and names the functions
-  mainstay analyze complexity --format sarif --output complexity.sarif    for code scanning
+  mainstay analyze complexity --format sarif --output complexity.sarif
+  mainstay analyze complexity --fail-over cyclomatic=15,cognitive=20
 
-Exit codes: 0 measured, 1 a function is over --fail-over, 2 an error, or there was nothing to measure. A file that cannot be
+The last one is for CI: it exits with 1 if a function is over one of the figures, and names each with its value on standard \
+error.
+
+Exit codes: 0 measured, 1 a function is over --fail-over, 2 an error, or there was nothing to measure. A file that cannot be \
 parsed is named and has no figures; the others are measured all the same.";
 
 const CHURN_HELP: &str = "\

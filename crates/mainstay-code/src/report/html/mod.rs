@@ -29,14 +29,11 @@ pub fn hotspots_to_html(report: &HotspotReport, title: &str, version: &str) -> S
          often pays off first.</p>\n",
         report.period_days, report.total_commits
     );
-    match &report.reason {
-        Some(reason) => {
-            let _ = writeln!(page, "<section><h2>Nothing was measured</h2><p>{}</p></section>", escape(reason));
-        }
-        None => {
-            let _ = writeln!(page, "<section>\n<h2>Complexity and changes</h2>\n{}</section>", plot::plot(report));
-            page.push_str(&table(report));
-        }
+    if let Some(reason) = &report.reason {
+        let _ = writeln!(page, "<section><h2>Nothing was measured</h2><p>{}</p></section>", escape(reason));
+    } else {
+        let _ = writeln!(page, "<section>\n<h2>Complexity and changes</h2>\n{}</section>", plot::plot(report));
+        page.push_str(&table(report));
     }
     page.push_str(&failed(report));
     let _ = writeln!(page, "<p>mainstay {}</p>\n</main>\n</body>\n</html>", escape(version));

@@ -75,7 +75,9 @@ pub(super) fn plot(report: &HotspotReport) -> String {
     let mut by_size: Vec<&Hotspot> = shown.iter().collect();
     // The largest first, so that none covers a smaller one.
     by_size.sort_by_key(|hotspot| std::cmp::Reverse(hotspot.code_lines));
-    by_size.into_iter().for_each(|hotspot| write_circle(&mut svg, &scales, hotspot));
+    for hotspot in by_size {
+        write_circle(&mut svg, &scales, hotspot);
+    }
     write_labels(&mut svg, &scales, shown);
     svg + "</svg>\n"
 }

@@ -56,7 +56,8 @@ fn a_page_loads_nothing() {
 
 #[test]
 fn every_file_is_a_circle_inside_the_plot_and_a_row() {
-    let files = (0..40).map(|n| hotspot(&format!("crates/src/f{n}.rs"), n, 90.0 - 2.0 * n as f64, n as u32 * 50)).collect();
+    let file = |n: u32| hotspot(&format!("crates/src/f{n}.rs"), n.into(), 90.0 - 2.0 * f64::from(n), n * 50);
+    let files = (0..40).map(file).collect();
     let page = hotspots_to_html(&report(files), "demo", "1");
     assert_eq!((page.matches("<circle ").count(), page.matches("<tr><td").count()), (40, 40));
     assert!(page.matches("class=\"label\"").count() > 3 && page.contains(">src/f0.rs</text>"), "{page}");

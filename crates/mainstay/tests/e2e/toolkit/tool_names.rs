@@ -31,7 +31,9 @@ fn no_description_names_a_tool_of_another_endpoint() {
     let entries = list["result"]["tools"].as_array().unwrap_or_else(|| panic!("{list}"));
     let callable: BTreeSet<&str> = entries.iter().map(|entry| entry["name"].as_str().unwrap()).collect();
     let mut texts = Vec::new();
-    entries.iter().for_each(|entry| descriptions(entry, &mut texts));
+    for entry in entries {
+        descriptions(entry, &mut texts);
+    }
     assert!(texts.len() > entries.len());
     for text in texts {
         let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
