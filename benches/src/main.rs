@@ -4,6 +4,7 @@
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
 mod agents;
+mod analysis;
 mod bench_support;
 mod context;
 mod protocol;
@@ -20,6 +21,7 @@ enum Benchmark {
     Workspace(workspace::Arguments),
     Agents(agents::Arguments),
     Context(context::Arguments),
+    Analysis(analysis::Arguments),
 }
 
 /// One thread for all of it: the load generator must leave the other cores to the server.
@@ -31,6 +33,7 @@ async fn main() -> Result<()> {
             Benchmark::Workspace(arguments) => workspace::run(arguments).await,
             Benchmark::Agents(arguments) => agents::run(arguments).await,
             Benchmark::Context(arguments) => context::run(arguments).await,
+            Benchmark::Analysis(arguments) => analysis::run(arguments).await,
         }
     })
     .await

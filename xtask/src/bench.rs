@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use crate::corpus::Corpora;
 use crate::process;
 use crate::project::Project;
 use crate::tools::{Tool, Tools};
@@ -18,6 +19,9 @@ const PROFILE: [&str; 2] = ["--profile", "dist"];
 /// The sandbox's own benchmark, whose figures are shown beside those of the whole server.
 const SANDBOX: &str = "mainstay-sandbox";
 const SPAWN_RATE: &str = "spawn_rate";
+
+/// The benchmark that reads well-known source code.
+const ANALYSIS: &str = "analysis";
 
 /// A subcommand of the package `bench`.
 struct Benchmark {
@@ -39,6 +43,11 @@ const BENCHMARKS: &[Benchmark] = &[
         peers: &[Tool::Node, Tool::ServerFilesystem, Tool::Ripgrep],
     },
     Benchmark { name: "agents", about: "what logging costs as the store grows", peers: &[] },
+    Benchmark {
+        name: ANALYSIS,
+        about: "complexity of source code, and churn from its history",
+        peers: &[Tool::Python, Tool::Lizard, Tool::Radon, Tool::Complexipy],
+    },
     Benchmark { name: "context", about: "caches of documents", peers: &[Tool::ContextCli, Tool::McpContextServer] },
 ];
 
@@ -58,6 +67,9 @@ pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode>
     if !rest.iter().any(|argument| argument == SKIP_PEERS) {
         tools.set_up(benchmark.peers)?;
     }
+    if name == ANALYSIS {
+        provide_sources(project, &tools)?;
+    }
     // The product by itself, with no features but its own; then the benchmark with its peers.
     let build = |more: &[&str]| process::run(project.cargo().arg("build").args(PROFILE).args(more));
     build(&["--package", "mainstay"])?;
@@ -70,6 +82,18 @@ pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode>
     command.arg("run").args(PROFILE).args(["--package", "bench", "--bin", "bench", "--", name]).args(rest);
     process::run(&mut command)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Puts the source code of the comparisons where the benchmark looks for it.
+fn provide_sources(project: &Project, tools: &Tools) -> Result<()> {
+    tools.set_up(&[Tool::Python])?;
+    let corpora = Corpora { directory: project.target.join("oracle"), python: tools.python() };
+    let trees = project.target.join("bench-data/analysis");
+    for (name, corpus) in [("python", corpora.python()?), ("rust", corpora.rust()?)] {
+        println!("{name}: {} files of {}", corpus.files.len(), corpus.about);
+        corpus.copy_to(&trees.join(name))?;
+    }
+    Ok(())
 }
 
 fn has_example(project: &Project, package: &str, example: &str) -> bool {

@@ -8,6 +8,7 @@
 mod architecture_test;
 mod bench;
 mod conformance;
+mod corpus;
 mod documents;
 #[cfg(test)]
 mod module_cycles;

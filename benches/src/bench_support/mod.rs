@@ -6,6 +6,7 @@ pub(crate) mod corpus;
 pub(crate) mod message;
 pub(crate) mod options;
 pub(crate) mod process_cost;
+pub(crate) mod program_run;
 pub(crate) mod pseudo_random;
 pub(crate) mod report;
 pub(crate) mod sample;

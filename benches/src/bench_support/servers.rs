@@ -103,7 +103,7 @@ pub(crate) fn tool(name: &str) -> Result<PathBuf> {
 fn find_tool(name: &str) -> Option<PathBuf> {
     let tools = std::env::var_os("BENCH_TOOLS").map(PathBuf::from);
     let under_tools = tools.iter().flat_map(|tools| {
-        ["node_modules/.bin", "npm/node_modules/.bin", "cargo/bin", "bin"].map(|sub| tools.join(sub))
+        ["node_modules/.bin", "npm/node_modules/.bin", "cargo/bin", "python/bin", "bin"].map(|sub| tools.join(sub))
     });
     let path = std::env::var_os("PATH").unwrap_or_default();
     under_tools

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
+use crate::bench_support::program_run::{ProgramRun, RunSeries};
 use crate::bench_support::{progress, turns};
 use crate::context::Settings;
 use crate::context::caches::Caches;
 use crate::context::compare_caches::ensure_equal;
 use crate::context::contenders::{Contender, Contenders};
-use crate::context::program_run::{ProgramRun, RunSeries};
 
 pub(crate) async fn run(contenders: &Contenders, caches: &Caches, settings: &Settings) -> Result<Vec<RunSeries>> {
     let sources = caches.sources(settings.documents)?;

@@ -6,10 +6,10 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::bench_support::corpus::Corpus;
+use crate::bench_support::program_run::ProgramRun;
 use crate::bench_support::progress;
 use crate::context::contenders::Contenders;
 use crate::context::documents;
-use crate::context::program_run::ProgramRun;
 
 pub(crate) struct Caches {
     /// Where the sources are kept.

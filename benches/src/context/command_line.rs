@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
+use crate::bench_support::program_run::{ProgramRun, RunSeries};
 use crate::bench_support::{progress, turns};
 use crate::context::Settings;
 use crate::context::caches::Caches;
 use crate::context::contenders::Contenders;
-use crate::context::program_run::{ProgramRun, RunSeries};
 use crate::context::queries::{ensure_same_text, queries};
 
 pub(crate) async fn run(contenders: &Contenders, caches: &mut Caches, settings: &Settings) -> Result<Vec<RunSeries>> {

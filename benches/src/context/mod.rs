@@ -8,7 +8,6 @@ mod compare_caches;
 mod contenders;
 mod documents;
 mod growth;
-mod program_run;
 mod queries;
 mod report;
 mod resolve;

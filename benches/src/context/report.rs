@@ -4,13 +4,13 @@ use std::fmt::{self, Display, Write};
 
 use crate::bench_support::baseline::comparison_table;
 use crate::bench_support::cell::{Cell, MemoryRow};
+use crate::bench_support::program_run::RunSeries;
 use crate::bench_support::report::{
     disturbance, heading, memory_table, ratio_row, table_head, table_row, target_table,
 };
 use crate::bench_support::sample::median;
 use crate::bench_support::target::megabytes;
 use crate::context::contenders::{CONTEXT_CLI, CONTEXT_SERVER, MAINSTAY};
-use crate::context::program_run::RunSeries;
 use crate::context::results::Results;
 
 impl Display for Results {

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::bench_support::baseline::{Comparison, compare_rates, compare_times};
 use crate::bench_support::cell::{Cell, MemoryRow};
+use crate::bench_support::program_run::RunSeries;
 use crate::bench_support::sample::Ratio;
 use crate::bench_support::target::Target;
 use crate::context::caches::Built;
 use crate::context::contenders::{BASELINE, MAINSTAY};
 use crate::context::growth::Size;
-use crate::context::program_run::RunSeries;
 
 #[derive(Default, Serialize)]
 pub(crate) struct Results {

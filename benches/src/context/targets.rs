@@ -2,9 +2,9 @@
 
 use crate::bench_support::baseline;
 use crate::bench_support::cell::Cell;
+use crate::bench_support::program_run::RunSeries;
 use crate::bench_support::target::Target;
 use crate::context::contenders::{CONTEXT_CLI, CONTEXT_SERVER, MAINSTAY};
-use crate::context::program_run::RunSeries;
 use crate::context::results::Results;
 
 const BUILD: f64 = 3.0;

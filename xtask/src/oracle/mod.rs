@@ -4,7 +4,6 @@
 //! classes of difference that it prints.
 
 mod compare;
-mod corpus;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,12 +11,12 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use crate::corpus::{Corpora, Corpus};
 use crate::process;
 use crate::project::Project;
 use crate::tools::{Tool, Tools};
 
 use compare::{Agreement, Difference, MatchBy};
-use corpus::{Corpora, Corpus};
 
 const EXAMPLE: [&str; 4] = ["--package", "mainstay-code", "--example", "measure"];
 

@@ -18,6 +18,7 @@ const WATCH: Duration = Duration::from_millis(2);
 
 pub(crate) struct ProgramRun {
     pub(crate) took: Duration,
+    /// Of the program and of all that it has started and waited for.
     processor_s: f64,
     others_cores: f64,
     pub(crate) peak_bytes: u64,
@@ -53,6 +54,27 @@ impl ProgramRun {
         })
     }
 
+    /// The sum of two runs; of output and memory, the last one's.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            took: self.took + other.took,
+            processor_s: self.processor_s + other.processor_s,
+            others_cores: self.others_cores + other.others_cores,
+            ..other
+        }
+    }
+
+    /// One of so many runs that were added up.
+    pub(crate) fn divided_by(self, runs: u32) -> Self {
+        let share = f64::from(runs);
+        Self {
+            took: self.took / runs,
+            processor_s: self.processor_s / share,
+            others_cores: self.others_cores / share,
+            ..self
+        }
+    }
+
     pub(crate) fn milliseconds(&self) -> f64 {
         self.took.as_secs_f64() * 1e3
     }
@@ -82,6 +104,12 @@ impl RunSeries {
             self.others_cores.push(run.others_cores);
         }
         self.peak_bytes = self.peak_bytes.max(run.peak_bytes);
+    }
+
+    /// The processor time of one over that of another, round by round.
+    pub(crate) fn processor_ratio(all: &[Self], over: &str, under: &str) -> Option<Ratio> {
+        let find = |who: &str| all.iter().find(|runs| runs.who == who);
+        Some(Ratio::of_pairs(&find(over)?.processor_ms, &find(under)?.processor_ms))
     }
 
     /// The time one took over the time another took.

@@ -1,4 +1,5 @@
-//! The source code that is measured: well-known projects from the package registries, under `target/oracle`.
+//! The source code that is measured, by the oracle and by a benchmark: well-known projects from the package registries,
+//! under `target/oracle`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,20 +23,38 @@ const CRATES_MEASURED: [&str; 9] =
 const DOWNLOAD_LIMIT: Duration = Duration::from_mins(5);
 
 /// Source files of one language.
-pub(super) struct Corpus {
-    pub(super) about: String,
-    pub(super) files: Vec<PathBuf>,
+pub(crate) struct Corpus {
+    pub(crate) about: String,
+    /// A directory that all of the files are below.
+    base: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl Corpus {
+    /// Copies the files, and nothing else of their packages, to a directory that has nothing else either: every tool finds
+    /// the same files there, however it looks for them.
+    pub(crate) fn copy_to(&self, directory: &Path) -> Result<()> {
+        if directory.exists() {
+            fs::remove_dir_all(directory)?;
+        }
+        for file in &self.files {
+            let copy = directory.join(file.strip_prefix(&self.base)?);
+            fs::create_dir_all(copy.parent().context("a file is in no directory")?)?;
+            fs::copy(file, &copy).with_context(|| format!("{} cannot be copied", file.display()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Downloads what is missing, once.
-pub(super) struct Corpora {
-    pub(super) directory: PathBuf,
+pub(crate) struct Corpora {
+    pub(crate) directory: PathBuf,
     /// The interpreter with pip.
-    pub(super) python: PathBuf,
+    pub(crate) python: PathBuf,
 }
 
 impl Corpora {
-    pub(super) fn python(&self) -> Result<Corpus> {
+    pub(crate) fn python(&self) -> Result<Corpus> {
         let home = self.directory.join("python");
         let unpacked = home.join(format!("django-{DJANGO}"));
         if !unpacked.exists() {
@@ -46,10 +65,11 @@ impl Corpora {
             self.run(&mut download, "django")?;
             self.unpack(&home.join(format!("django-{DJANGO}.tar.gz")), &home)?;
         }
-        Ok(Corpus { about: format!("Django {DJANGO}"), files: source_files(&unpacked.join("django"), "py")? })
+        let files = source_files(&unpacked.join("django"), "py")?;
+        Ok(Corpus { about: format!("Django {DJANGO}"), base: unpacked, files })
     }
 
-    pub(super) fn javascript(&self) -> Result<Corpus> {
+    pub(crate) fn javascript(&self) -> Result<Corpus> {
         let home = self.directory.join("javascript");
         let mut files = Vec::new();
         for (name, version) in NPM_PACKAGES {
@@ -65,11 +85,11 @@ impl Corpora {
         }
         // A minified file is the same source once more, in one line.
         files.retain(|file| !file.to_string_lossy().ends_with(".min.js"));
-        Ok(Corpus { about: names(&NPM_PACKAGES), files })
+        Ok(Corpus { about: names(&NPM_PACKAGES), base: home, files })
     }
 
     /// A package that depends on the crates makes cargo download them; what it says of them is where they are.
-    pub(super) fn rust(&self) -> Result<Corpus> {
+    pub(crate) fn rust(&self) -> Result<Corpus> {
         let home = self.directory.join("rust");
         fs::create_dir_all(home.join("src"))?;
         fs::write(home.join("src/lib.rs"), "")?;
@@ -89,15 +109,18 @@ impl Corpora {
         }
         let metadata: Value = serde_json::from_slice(&output.stdout)?;
         let mut files = Vec::new();
+        let mut base = home;
         for package in metadata["packages"].as_array().into_iter().flatten() {
             let name = package["name"].as_str().unwrap_or_default();
             let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
             if let (true, Some(directory)) = (CRATES_MEASURED.contains(&name), manifest.parent()) {
                 files.extend(source_files(directory, "rs")?);
+                // Cargo unpacks all crates of a registry into one directory.
+                directory.parent().unwrap_or(directory).clone_into(&mut base);
             }
         }
         files.sort();
-        Ok(Corpus { about: names(&CRATES), files })
+        Ok(Corpus { about: names(&CRATES), base, files })
     }
 
     fn run(&self, command: &mut Command, name: &str) -> Result<()> {
