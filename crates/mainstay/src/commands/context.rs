@@ -11,7 +11,7 @@ use mainstay_core::{CacheFailure, Clock as _, Error, SystemClock};
 use mainstay_tools::context::{Format, Plan, Progress, resolve_at, verify_at};
 use serde::Serialize;
 
-use super::terminal;
+use super::{progress, terminal};
 use crate::cli::{Context, JsonFormat};
 
 /// The exit code of a wrong command line.
@@ -153,5 +153,5 @@ fn with_progress<T>(
     directory: &Path,
     work: impl FnOnce(&Progress) -> mainstay_core::Result<T>,
 ) -> Result<T, CommandError> {
-    terminal::with_progress(doing, "documents", work).map_err(|error| directory_error(directory, error))
+    progress::with_progress(doing, "documents", work).map_err(|error| directory_error(directory, error))
 }

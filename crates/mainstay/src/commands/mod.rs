@@ -8,6 +8,7 @@ mod config;
 mod consent;
 pub(crate) mod context;
 mod doctor;
+mod progress;
 mod remote;
 mod scaffold;
 mod serve;

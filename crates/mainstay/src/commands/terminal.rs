@@ -1,15 +1,11 @@
 //! Output of the commands. Text from callers, clients and other servers is made safe for a terminal first: characters that
 //! move the cursor, hide text or reverse its direction are replaced, and in JSON escaped.
 
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use mainstay_core::Error;
 /// Makes JSON safe without changing its value.
 pub(super) use mainstay_core::escape_invisible_json as json;
-use mainstay_tools::code::Progress;
 use serde::Serialize;
 
 /// Prints a line to standard output. A reader that has gone away is not an error.
@@ -27,56 +23,17 @@ pub(super) fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
 pub(super) fn print_all(text: &str) -> std::io::Result<()> {
     let mut output = std::io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 /// The message of an error with its detail: a command has no log that could be looked into, and the person who runs it
 /// may know everything.
-pub(super) fn error_message(error: Error) -> String {
+pub(super) fn error_message(error: mainstay_core::Error) -> String {
     match error.detail.filter(|detail| !error.public.contains(detail.as_str())) {
         Some(detail) => format!("{} ({})", error.public, detail.trim()),
         None => error.public.into_owned(),
-    }
-}
-
-/// Does long work; on a terminal, shows its progress on standard error, counted in `unit`.
-pub(super) fn with_progress<T>(doing: &str, unit: &str, work: impl FnOnce(&Progress) -> T) -> T {
-    let progress = Progress::default();
-    if !std::io::stderr().is_terminal() {
-        return work(&progress);
-    }
-    let is_done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let display = scope.spawn(|| show_progress(doing, unit, &progress, &is_done));
-        let result = work(&progress);
-        is_done.store(true, Ordering::Relaxed);
-        display.thread().unpark();
-        result
-    })
-}
-
-/// Rewrites one line until the work is done, and clears it at the end.
-fn show_progress(doing: &str, unit: &str, progress: &Progress, is_done: &AtomicBool) {
-    const INTERVAL: Duration = Duration::from_millis(100);
-    let mut is_shown = false;
-    loop {
-        std::thread::park_timeout(INTERVAL);
-        if is_done.load(Ordering::Relaxed) {
-            break;
-        }
-        let shown = match progress.so_far() {
-            // Nothing is worth a line yet.
-            (0, None) => continue,
-            (done, None) => format!("{done} {unit}"),
-            (done, Some(total)) => format!("{done} of {total} {unit}"),
-        };
-        let _ = write!(std::io::stderr(), "\r{doing}: {shown}");
-        is_shown = true;
-    }
-    if is_shown {
-        let _ = write!(std::io::stderr(), "\r\u{1b}[K");
     }
 }
 

@@ -10,7 +10,7 @@ use super::table::{Align, Table, write_unmeasured};
 use super::{OVER, Result, nothing_measured, open, print_error};
 use crate::Config;
 use crate::cli::analyze::{ComplexityArgs, ComplexityOutput, FailOver, USUAL_ROWS};
-use crate::commands::terminal::with_progress;
+use crate::commands::progress::with_progress;
 use crate::wiring::VERSION;
 
 /// The most functions over the limit that are named on standard error.

@@ -13,7 +13,7 @@ use super::table::{Align, Table, unmeasured_lines, write_unmeasured};
 use super::{CommandError, Result, nothing_measured, open, print_error};
 use crate::Config;
 use crate::cli::analyze::{ChurnArgs, ChurnOutput, HistoryArgs, HotspotsArgs, HotspotsOutput, USUAL_ROWS};
-use crate::commands::terminal::with_progress;
+use crate::commands::progress::with_progress;
 use crate::wiring::VERSION;
 
 pub(super) fn churn(config: &Config, args: &ChurnArgs) -> Result<ExitCode> {
