@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::testing::program::{command, initialize, wait_until};
+use crate::testing::program::{StdioServer, command, initialize, wait_until};
 
 /// More than a pipe and every buffer on the way hold.
 const ANSWERS: u64 = 700;
@@ -99,6 +99,43 @@ fn the_program_ends_with_its_input_although_its_output_is_not_read() {
         ("mcp", REFUSALS, broken),
     ];
     all_end(&cases, end_input);
+}
+
+#[test]
+fn answers_that_nobody_reads_take_bounded_memory_and_every_call_is_answered() {
+    const CALLS: u64 = 300;
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("c.toml");
+    std::fs::write(&file, "[server]\nunsent_bytes = 50000000\n").unwrap();
+    let program = command(data.path(), &["stdio", "--config", file.to_str().unwrap()]);
+    let mut server = StdioServer::from(program, data);
+    server.ask(&initialize(0));
+    server.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let before = server.peak_memory();
+    for id in 1..=CALLS {
+        let arguments = json!({"name": "probe_big", "arguments": {"bytes": 4_000_000}});
+        server.write(
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": arguments}).to_string().as_bytes(),
+        );
+    }
+    // Until all that runs without a reader has run.
+    let mut peak = 0;
+    while server.peak_memory() > peak {
+        peak = server.peak_memory();
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
+    let mut ids: Vec<u64> = Vec::new();
+    for _ in 0..CALLS {
+        let answer = server.read().unwrap();
+        let lost = answer["error"]["message"].as_str();
+        assert!(lost.is_none_or(|why| why.contains("server.unsent_bytes")), "{answer}");
+        ids.push(answer["id"].as_u64().unwrap());
+    }
+    ids.sort_unstable();
+    assert_eq!(ids, (1..=CALLS).collect::<Vec<_>>());
+    // All of them together are 1200 MB.
+    let growth = server.peak_memory() - before;
+    assert!(growth < 800_000_000, "{growth} bytes");
 }
 
 #[test]

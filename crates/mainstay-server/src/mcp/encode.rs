@@ -104,6 +104,25 @@ pub(super) fn contents(Contents { uri, mime, body }: Contents) -> wire::Resource
     }
 }
 
+/// How many bytes a result has as JSON.
+pub(super) fn size(result: &impl serde::Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written fails where it is sent.
+    let _ = serde_json::to_writer(&mut count, result);
+    count.0
+}
+
 /// Adds the id under which the log and the audit know a call, and the server's name and version.
 pub(super) fn with_request_id(shared: &Shared, era: Era, mut result: CallToolResult, id: &str) -> CallToolResult {
     let meta = result.meta.get_or_insert_with(wire::MetaObject::new);

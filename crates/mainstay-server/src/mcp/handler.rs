@@ -11,8 +11,8 @@ use rmcp::model::{
     CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetTaskParams, GetTaskResult, InitializeRequestParams, InitializeResult, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, RequestId,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
     UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RoleServer, SubscriptionContext};
@@ -73,6 +73,9 @@ pub(crate) struct StdioClient {
     pub(crate) session: Arc<str>,
     /// Cancelled at the end of input.
     pub(crate) ended: CancellationToken,
+    /// Reserves memory for the response to a request, of this length; an error says why there is none. The SDK keeps
+    /// responses until it sends them, however many there are.
+    pub(crate) reserve: Arc<dyn Fn(&RequestId, usize) -> std::result::Result<(), String> + Send + Sync>,
 }
 
 /// Sets the fields that every list has. A macro, because the SDK has a type of its own for each list.
@@ -101,6 +104,12 @@ impl Handler {
     /// The handler of the process's one client.
     pub(crate) fn over_stdio(shared: Arc<Shared>, client: StdioClient) -> Self {
         Self { stdio: Some(client), ..Self::over_http(shared) }
+    }
+
+    /// Reserves the memory of a response on stdio. Over HTTP it is counted when the SDK hands it over.
+    fn reserve(&self, context: &Context, result: &impl serde::Serialize) -> Result<()> {
+        let Some(client) = &self.stdio else { return Ok(()) };
+        (client.reserve)(&context.id, encode::size(result)).map_err(|why| ErrorData::internal_error(why, None))
     }
 
     /// The HTTP request that carried this one; the SDK keeps it in the extensions.
@@ -231,7 +240,11 @@ impl ServerHandler for Handler {
 
     /// Most failures are results that the model can read; see [`encode::tool_error`] for those that are not.
     async fn call_tool(&self, request: CallToolRequestParams, context: Context) -> Result<CallToolResponse> {
-        invocation::call_tool(&self.shared, self.request(&context)?, request).await
+        let response = invocation::call_tool(&self.shared, self.request(&context)?, request).await?;
+        if let CallToolResponse::Complete(result) = &response {
+            self.reserve(&context, result)?;
+        }
+        Ok(response)
     }
 
     /// Asks the resource providers in turn, which may read files; the cursor says where to go on.
@@ -271,6 +284,7 @@ impl ServerHandler for Handler {
         // A resource can change at any time, and one caller's must not be served to another.
         (result.ttl_ms, result.cache_scope) = (Some(0), Some(CacheScope::Private));
         self.shared.stamp(Era::of(&context), &mut result.meta);
+        self.reserve(&context, &result)?;
         Ok(ReadResourceResponse::Complete(result))
     }
 

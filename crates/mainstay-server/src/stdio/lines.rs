@@ -15,7 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::memory_limit::{Counted, MemoryLimit};
+use crate::memory_limit::{Counted, MemoryLimit, MemoryShare};
 
 /// How many messages are read ahead of the server, and how many replies wait for a slow reader. Beyond it, reading and
 /// calls wait.
@@ -169,13 +169,18 @@ impl Output {
 
     /// A line for the queue. Fails if the client has left so much unread that there is no memory for it.
     pub(super) fn count(&self, line: Vec<u8>) -> Result<Counted<Vec<u8>>, NotKept> {
+        self.reserve(line.len()).map(|share| Counted::new(line, share))
+    }
+
+    /// The memory of a line that will be this long.
+    pub(super) fn reserve(&self, length: usize) -> Result<MemoryShare, NotKept> {
         let mut share = self.unsent.share(None);
-        if line.len() <= SHORT {
-            share.grow_beyond(line.len());
-        } else if !share.grow(line.len()) {
-            return Err(NotKept { length: line.len() });
+        if length <= SHORT {
+            share.grow_beyond(length);
+        } else if !share.grow(length) {
+            return Err(NotKept { length });
         }
-        Ok(Counted::new(line, share))
+        Ok(share)
     }
 
     /// Writes a short line from a thread that may block. False if nobody reads any more.

@@ -23,7 +23,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::lines::{CANCEL_GRACE, Output, QUEUE_LENGTH, each_line};
 use crate::connection::Connection;
 use crate::mcp::{Handler, PlainCall, Shared, StdioClient};
-use crate::memory_limit::Counted;
+use crate::memory_limit::{Counted, MemoryShare};
 use crate::{About, ServerSettings, StartError};
 
 pub(super) async fn serve(
@@ -33,14 +33,25 @@ pub(super) async fn serve(
     stop: CancellationToken,
 ) -> Result<(), StartError> {
     let shared = Arc::new(Shared::new(engine.clone(), about));
+    let output = Output::open(QUEUE_LENGTH, settings.unsent_bytes, None)?;
+    let pending = Arc::<PendingRequests>::default();
+    let (lines, requests) = (output.clone(), pending.clone());
+    let reserve = move |id: &RequestId, length| match lines.reserve(length) {
+        Ok(share) => {
+            requests.set_response(id, share);
+            Ok(())
+        }
+        Err(not_kept) => Err(not_kept.message()),
+    };
     let client = StdioClient {
         connection: Connection::local(engine),
         session: new_id().into(),
         ended: CancellationToken::new(),
+        reserve: Arc::new(reserve),
     };
     let fast_path = FastPath { shared: shared.clone(), client: client.clone(), runtime: Handle::current() };
     let patience = Duration::from_secs(engine.settings().drain_seconds);
-    let transport = LineTransport::open(fast_path, settings, patience)?;
+    let transport = LineTransport::open(fast_path, settings.message_bytes, patience, output, pending);
     let mut abandoned = std::pin::pin!(transport.output.abandoned(patience));
     loop {
         // A new one for each attempt: the SDK consumes the handler even if the handshake fails.
@@ -81,27 +92,54 @@ pub(super) async fn serve(
     Ok(())
 }
 
-/// Requests that were read and not yet answered, each with the token that cancels it if it runs on the fast path; the SDK
-/// cancels its own. In a watch channel, because the end waits until there are none.
+/// Requests that were read and not yet answered. In a watch channel, because the end waits until there are none.
 #[derive(Default)]
-struct PendingRequests(watch::Sender<HashMap<RequestId, CancellationToken>>);
+struct PendingRequests(watch::Sender<HashMap<RequestId, PendingRequest>>);
+
+struct PendingRequest {
+    /// Cancels it if it runs on the fast path; the SDK cancels its own.
+    cancel: CancellationToken,
+    /// The memory of its response while the SDK has it. Here, because the SDK drops the response to a cancelled request.
+    response: Option<MemoryShare>,
+}
 
 impl PendingRequests {
     /// A second request with the same id replaces the first; the protocol forbids it.
     fn add(&self, id: RequestId, cancel: CancellationToken) {
-        self.0.send_modify(|ids| _ = ids.insert(id, cancel));
+        self.0.send_modify(|ids| _ = ids.insert(id, PendingRequest { cancel, response: None }));
+    }
+
+    /// The request has a response, which is not sent yet.
+    fn set_response(&self, id: &RequestId, share: MemoryShare) {
+        self.0.send_if_modified(|ids| {
+            if let Some(request) = ids.get_mut(id) {
+                request.response = Some(share);
+            }
+            // Nobody waits for this.
+            false
+        });
+    }
+
+    /// The memory that was reserved for a response.
+    fn take_response(&self, id: &RequestId) -> Option<MemoryShare> {
+        let mut share = None;
+        self.0.send_if_modified(|ids| {
+            share = ids.get_mut(id).and_then(|request| request.response.take());
+            false
+        });
+        share
     }
 
     /// Cancels the calls on the fast path when nobody reads the output any more.
     fn cancel_all(&self) {
-        self.0.borrow().values().for_each(CancellationToken::cancel);
+        self.0.borrow().values().for_each(|request| request.cancel.cancel());
     }
 
     /// Removes a request; `None` if it was answered or cancelled before.
     fn remove(&self, id: &RequestId) -> Option<CancellationToken> {
         let mut removed = None;
         self.0.send_modify(|ids| removed = ids.remove(id));
-        removed
+        removed.map(|request| request.cancel)
     }
 }
 
@@ -120,15 +158,18 @@ struct LineTransport {
 
 impl LineTransport {
     /// Starts a thread that reads standard input, which has no asynchronous read.
-    fn open(fast_path: FastPath, settings: &ServerSettings, patience: Duration) -> Result<Self, StartError> {
-        let limit = settings.message_bytes;
+    fn open(
+        fast_path: FastPath,
+        limit: usize,
+        patience: Duration,
+        output: Output,
+        pending: Arc<PendingRequests>,
+    ) -> Self {
         let ended = fast_path.client.ended.clone();
         let (to_server, incoming) = mpsc::channel(QUEUE_LENGTH);
-        let output = Output::open(QUEUE_LENGTH, settings.unsent_bytes, None)?;
-        let pending = Arc::<PendingRequests>::default();
         let (replies, requests) = (output.clone(), pending.clone());
         std::thread::spawn(move || read(limit, &fast_path, &to_server, &replies, &requests));
-        Ok(Self { incoming: Arc::new(incoming.into()), output, pending, ended, patience, deadline: Arc::default() })
+        Self { incoming: Arc::new(incoming.into()), output, pending, ended, patience, deadline: Arc::default() }
     }
 
     /// Waits until every request that was read has its response, or the deadline has passed.
@@ -258,11 +299,15 @@ impl Transport<RoleServer> for LineTransport {
                 ServerJsonRpcMessage::Request(_) | ServerJsonRpcMessage::Notification(_) => None,
             };
             // First queued, then removed: the end must not come while a response is on its way to the queue.
+            let line = to_json(&message)?;
+            // The response itself goes: its memory is that of the line from here on.
+            drop(message);
             let line = match &answered {
-                Some(id) => response_line(&output, to_json(&message)?, id)?,
-                None => {
-                    output.count(to_json(&message)?).map_err(|not_kept| std::io::Error::other(not_kept.message()))?
-                }
+                Some(id) => match pending.take_response(id) {
+                    Some(share) => Counted::new(line, share),
+                    None => response_line(&output, line, id)?,
+                },
+                None => output.count(line).map_err(|not_kept| std::io::Error::other(not_kept.message()))?,
             };
             let sent = output.lines.send(line).await;
             if let Some(id) = answered {
