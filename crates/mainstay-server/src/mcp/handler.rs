@@ -66,6 +66,9 @@ pub(crate) struct Handler {
     notifying: Mutex<Option<DropGuard>>,
 }
 
+/// Reserves memory for the response to a request, of this length; an error says why there is none.
+pub(crate) type ReserveMemory = dyn Fn(&RequestId, usize) -> std::result::Result<(), String> + Send + Sync;
+
 /// The program that started this one and speaks through its standard input and output.
 #[derive(Clone)]
 pub(crate) struct StdioClient {
@@ -73,9 +76,8 @@ pub(crate) struct StdioClient {
     pub(crate) session: Arc<str>,
     /// Cancelled at the end of input.
     pub(crate) ended: CancellationToken,
-    /// Reserves memory for the response to a request, of this length; an error says why there is none. The SDK keeps
-    /// responses until it sends them, however many there are.
-    pub(crate) reserve: Arc<dyn Fn(&RequestId, usize) -> std::result::Result<(), String> + Send + Sync>,
+    /// The SDK keeps responses until it sends them, however many there are.
+    pub(crate) reserve: Arc<ReserveMemory>,
 }
 
 /// Sets the fields that every list has. A macro, because the SDK has a type of its own for each list.
