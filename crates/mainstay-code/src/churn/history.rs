@@ -84,7 +84,7 @@ impl History {
     }
 
     /// Paths that were renamed in the period and have changes that are newer than that: either something else has the
-    /// name today, or another branch went on with the old name. [`History::files`] has to be told which.
+    /// name today, or another branch went on with the old name. The report has to be told which.
     pub fn uncertain_names(&self) -> impl Iterator<Item = &[u8]> {
         self.continued.iter().map(|(old, _)| &*self.files[*old as usize].path)
     }
