@@ -1,14 +1,14 @@
 //! Which files a command may open, as Landlock rules.
 //!
-//! The `landlock` crate creates the ruleset and adds the rules, in the server and before the fork. A command's process
-//! adds the rules about its own mounts, which do not exist earlier, and enforces the ruleset. Those two system calls are
-//! ours: the crate does not promise to be safe between fork and exec.
+//! The `landlock` crate creates the ruleset, in the server and before the fork. A command's process adds the rules about
+//! its own mounts, which do not exist earlier, and enforces the ruleset. The two system calls for that are ours: the crate
+//! does not promise to be safe between fork and exec.
 
 use std::os::fd::OwnedFd;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, PathBeneath, Ruleset,
-    RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, Scope,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, Ruleset, RulesetAttr as _,
+    RulesetError, Scope,
 };
 use mainstay_core::{Error, Result};
 use rustix::fs::{Mode, OFlags};
@@ -80,13 +80,16 @@ impl Rights {
             if self.abi >= ABI::V6 {
                 ruleset = ruleset.scope(Scope::from_all(self.abi))?;
             }
-            let mut ruleset = ruleset.create()?;
-            for rule in rules {
-                ruleset = ruleset.add_rule(PathBeneath::new(&rule.handle, rule.allowed))?;
-            }
-            Ok(ruleset.into())
+            Ok(ruleset.create()?.into())
         };
-        handle_of(create())
+        let ruleset = handle_of(create())?;
+        // Not by the crate, which looks at every file once more: every command has about a hundred rules, and the kernel
+        // rejects those that do not fit.
+        for rule in rules {
+            syscalls::landlock_add_rule(&ruleset, &rule.handle, rule.allowed.bits())
+                .map_err(|errno| Error::internal(format!("a Landlock rule: {errno}")))?;
+        }
+        Ok(ruleset)
     }
 }
 
