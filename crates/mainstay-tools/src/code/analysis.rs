@@ -48,7 +48,8 @@ impl SourceOptions {
     /// In words, for what a report says if there are none: `rust files in src`.
     pub fn words(&self) -> String {
         let kind = if self.toolchain == "all" { "source" } else { &self.toolchain };
-        format!("{kind} files in {}", self.path)
+        // "There are no source files in .." would be hard to read.
+        if self.path == "." { format!("{kind} files") } else { format!("{kind} files in {}", self.path) }
     }
 }
 

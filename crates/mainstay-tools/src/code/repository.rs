@@ -31,10 +31,9 @@ impl Repository {
             let inside = if depth == names.len() { None } else { Some(relative_path(&names[depth..])?) };
             return Ok(Self { top: level, layout, inside });
         }
-        Err(Error::field(
-            "project_path",
-            format!("{} is not in a git repository; its history cannot be analysed.", directory.display()),
-        ))
+        let shown = if names.is_empty() { "This directory".to_owned() } else { directory.display() };
+        let line = format!("{shown} is not in a git repository; its history cannot be analysed.");
+        Err(Error::field("project_path", line))
     }
 }
 

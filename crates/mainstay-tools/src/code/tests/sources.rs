@@ -91,7 +91,7 @@ async fn nothing_to_measure_is_an_explicit_state() {
     for format in ["summary", "full", "json"] {
         let reply = complexity(&sample, json!({ "toolchain": "rust", "format": format })).await.unwrap();
         assert_eq!(reply.structured.as_ref().unwrap()["measured"], false);
-        assert!(text(&reply).contains("There are no rust files in ."), "{}", text(&reply));
+        assert!(text(&reply).contains("There are no rust files."), "{}", text(&reply));
     }
     let sarif = report(&sample, json!({ "toolchain": "rust", "format": "sarif" })).await;
     assert_eq!(sarif["runs"][0]["invocations"][0]["executionSuccessful"], false);

@@ -4,11 +4,11 @@
 //! The names have to be known before every command. [`WatchedTree`] keeps them up to date by notices from the kernel, so
 //! that a command costs the same in a workspace of any size. Where notices cannot be relied on, [`Walker`] looks at every
 //! directory instead. Both read directories with [`names`]; symbolic links are not followed. What either misses because
-//! another command moves directories meanwhile, [`KnownNames`] adds. Where there are too many, [`Crowds`] hides whole
+//! another command moves directories meanwhile, [`KnownNames`] adds. Where there are too many, [`MaskLimit`] hides whole
 //! directories.
 
-mod crowds;
 mod known_names;
+mod mask_limit;
 mod names;
 mod nodes;
 #[cfg(test)]
@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
 
-use self::crowds::{Crowds, TooMany};
 use self::known_names::KnownNames;
+use self::mask_limit::{MaskLimit, TooMany};
 use self::names::Search;
 use self::walk::Walker;
 use self::watch::Lost;
@@ -52,7 +52,7 @@ pub(super) struct ProtectedScan {
     /// What was hidden from the last command.
     known: KnownNames,
     distrusted: bool,
-    crowds: Crowds,
+    mask_limit: MaskLimit,
     /// The directories that were hidden from the last command for the names in them.
     covered: Vec<PathBuf>,
 }
@@ -77,7 +77,7 @@ impl ProtectedScan {
             walks: 0,
             closed: closed.collect::<Result<_>>()?,
             distrusted: false,
-            crowds: Crowds {
+            mask_limit: MaskLimit {
                 max_mounts: settings.hidden_names,
                 kept: visibility.grants.iter().map(|grant| grant.path.clone()).collect(),
             },
@@ -96,7 +96,7 @@ impl ProtectedScan {
                 None => self.walker.masks(&self.known)?,
             };
             masks.extend(self.known.missing(&masks).located);
-            let covered = self.crowds.cover(masks, |mask| self.known.is_settled(mask));
+            let covered = self.mask_limit.cover(masks, |mask| self.known.is_settled(mask));
             masks = covered.map_err(|many| self.refusal(&many))?;
             self.log_covered(&masks);
             self.known.replace(&masks);
@@ -111,7 +111,7 @@ impl ProtectedScan {
         Error::unavailable(format!(
             "There are more protected names to hide from a command than exec.hidden_names ({}) has room for, {names} of \
              them below {}; remove some, raise exec.hidden_names, or exempt some with exec.allow_protected.",
-            self.crowds.max_mounts,
+            self.mask_limit.max_mounts,
             directory.display()
         ))
     }

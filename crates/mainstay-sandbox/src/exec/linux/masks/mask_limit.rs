@@ -22,7 +22,7 @@ use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::identity::FileId;
 
 /// Decides what is covered.
-pub(super) struct Crowds {
+pub(super) struct MaskLimit {
     /// The most mounts: masks, and the directories above them that have to stay in place.
     pub(super) max_mounts: usize,
     /// Paths that commands must be able to use: neither they nor the directories around them are covered.
@@ -37,7 +37,7 @@ pub(super) struct TooMany {
     pub(super) names: usize,
 }
 
-impl Crowds {
+impl MaskLimit {
     /// Replaces masks by covers until a command has no more mounts than it may. `is_settled` says which are hidden by
     /// themselves in any case.
     pub(super) fn cover(&self, masks: Vec<Mask>, is_settled: impl Fn(&Mask) -> bool) -> Result<Vec<Mask>, TooMany> {
