@@ -59,7 +59,6 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("sqlx", &["mainstay-store"]),
     ("rmcp", &["mainstay-server", "mainstay-tools", "mainstay-upstream", "mainstay-conformance"]),
     ("landlock", &["mainstay-sandbox"]),
-    ("seccompiler", &["mainstay-sandbox"]),
     ("tree-sitter", &["mainstay-code"]),
 ];
 

@@ -4,13 +4,13 @@ use std::ffi::CString;
 use std::os::fd::OwnedFd;
 
 use mainstay_core::{Error, Result};
-use seccompiler::BpfProgram;
 
 use super::cgroup::Cgroup;
 use super::landlock::{self, Rights, Rule};
 use super::mounts::{FileTree, MAX_BELOW_TMP, Namespaces};
 use super::protections::{Counting, Level, protections};
-use super::{seccomp, syscalls};
+use super::seccomp::{self, Program};
+use super::syscalls;
 use crate::exec::visibility::{Access, Visibility};
 use crate::exec::{ExecSettings, Network, Protections, SandboxMode};
 
@@ -25,7 +25,7 @@ pub(super) struct Confinement {
     rules: Vec<Rule>,
     /// The Landlock ruleset that keeps signals inside, where there are no namespaces to do it.
     pub(super) signal_scope: Option<OwnedFd>,
-    pub(super) filter: Vec<BpfProgram>,
+    pub(super) filter: Option<Program>,
     pub(super) own_network: bool,
     /// Whether the server runs as root, who has more to give up.
     pub(super) root: bool,
@@ -94,7 +94,7 @@ impl Confinement {
             rights,
             rules,
             signal_scope,
-            filter: seccomp::build(settings.network, namespaces.is_some())?.into(),
+            filter: Some(seccomp::build(settings.network, namespaces.is_some())?),
             confined: true,
             own_network: settings.network != Network::On,
             protections: protections(&level, settings, &counting),
@@ -114,7 +114,7 @@ impl Confinement {
             rights: Rights::new(0, settings.network),
             rules: Vec::new(),
             signal_scope: None,
-            filter: Vec::new(),
+            filter: None,
             own_network: false,
             root: counting.root,
             tmp_options: CString::new(tmp).unwrap_or_default(),

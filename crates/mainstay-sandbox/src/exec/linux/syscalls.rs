@@ -198,6 +198,13 @@ pub(super) fn has_seccomp() -> bool {
     call!(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action).is_ok()
 }
 
+/// Installs a system call filter for this thread and everything it starts.
+pub(super) fn install_filter(program: &[libc::sock_filter]) -> Result<()> {
+    let length = u16::try_from(program.len()).map_err(|_| Errno::TOOBIG)?;
+    let program = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    call!(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program).map(drop)
+}
+
 /// Starts a process that runs `body` on the given stack. With `CLONE_PIDFD` its handle is stored in `pidfd`.
 pub(super) fn clone(
     body: extern "C" fn(*mut c_void) -> c_int,

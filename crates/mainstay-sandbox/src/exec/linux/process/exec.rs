@@ -10,7 +10,8 @@ use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets, remo
 
 use super::plan::{Launch, Plan};
 use crate::exec::linux::failure::{Failure, InPhase as _, Phase, Result};
-use crate::exec::linux::{seccomp, syscalls};
+use crate::exec::linux::seccomp::Program;
+use crate::exec::linux::syscalls;
 use crate::identity::FileId;
 
 /// Becomes the command. Returns only if something went wrong.
@@ -35,7 +36,8 @@ pub(super) fn exec(launch: &Launch<'_>) -> Result<(), Failure> {
     }
     syscalls::close_from(3).during(Phase::Streams)?;
     if confinement.confined {
-        seccomp::install(&confinement.filter).during(Phase::Calls)?;
+        let filter = confinement.filter.as_ref().ok_or(Errno::BADF);
+        filter.and_then(Program::install).during(Phase::Calls)?;
     }
     syscalls::block_signals(false);
     let errno = syscalls::execute(&plan.program, launch.arguments, launch.environment);
