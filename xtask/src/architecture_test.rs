@@ -30,12 +30,19 @@ const LAYERS: &[Layer] = &[
     Layer { name: "mainstay-store", number: 1, depends_on: Allowed::These(&[]) },
     Layer { name: "mainstay-wire", number: 1, depends_on: Allowed::These(&[]) },
     Layer { name: "mainstay-code", number: 1, depends_on: Allowed::These(&[]) },
+    Layer { name: "mainstay-solana", number: 1, depends_on: Allowed::These(&[]) },
     Layer { name: "mainstay-search", number: 2, depends_on: Allowed::These(&["mainstay-code", "mainstay-store"]) },
     Layer { name: "mainstay-auth", number: 2, depends_on: Allowed::These(&["mainstay-store"]) },
     Layer {
         name: "mainstay-tools",
         number: 3,
-        depends_on: Allowed::These(&["mainstay-sandbox", "mainstay-store", "mainstay-code", "mainstay-search"]),
+        depends_on: Allowed::These(&[
+            "mainstay-sandbox",
+            "mainstay-store",
+            "mainstay-code",
+            "mainstay-search",
+            "mainstay-solana",
+        ]),
     },
     Layer {
         name: "mainstay-upstream",

@@ -1,0 +1,1 @@
+//! Transactions: reading, building, signing and describing them.
