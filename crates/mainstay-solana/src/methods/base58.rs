@@ -1,4 +1,7 @@
-//! Base58 of any length, for what is not an address, a hash or a signature, and the reason why a text is none of those.
+//! Base58 of any length.
+//!
+//! The types of the chain decode exactly 32 or 64 bytes. The bytes of a filter have any length, and a message that says why
+//! a text is no address has to count what it decodes to.
 
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 

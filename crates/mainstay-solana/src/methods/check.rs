@@ -39,20 +39,12 @@ impl fmt::Display for ArgumentProblem {
     }
 }
 
-/// What to do with members that the table does not declare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unknown {
-    /// A tool has the arguments of its schema only.
-    Refuse,
-    /// The RPC's own options object may have members that are newer than the table.
-    Keep,
-}
-
-/// The problems found so far.
+/// The problems found so far. Checking goes on after one, so that a caller can correct all of them with one more call.
 #[derive(Default)]
 pub(super) struct Problems(Vec<ArgumentProblem>);
 
 impl Problems {
+    /// Adds a problem, unless there are already more than anyone reads.
     pub(super) fn report(&mut self, argument: &str, reason: impl Into<String>) {
         if self.0.len() < MOST_PROBLEMS {
             self.0.push(ArgumentProblem { argument: argument.to_owned(), reason: reason.into() });
@@ -105,13 +97,14 @@ impl Problems {
         checked.into_iter().collect()
     }
 
+    /// An object with its defaults inserted: the node has other defaults, or none.
     fn object(&mut self, path: &str, members: &'static [Param], value: &Value) -> Option<Value> {
         let Some(object) = value.as_object() else {
             self.report(path, "must be an object");
             return None;
         };
         let before = self.0.len();
-        let mut checked = self.members(&format!("{path}/"), members.iter(), object, Unknown::Refuse);
+        let mut checked = self.members(&format!("{path}/"), members.iter(), object);
         for param in members {
             if let Some(default) = param.default.filter(|_| !object.contains_key(param.name)) {
                 checked.insert(param.name.to_owned(), default.into());
@@ -120,6 +113,7 @@ impl Problems {
         (self.0.len() == before).then_some(Value::Object(checked))
     }
 
+    /// An object such as a filter of getProgramAccounts, in which the member's name says which kind it is.
     fn one_of(&mut self, path: &str, members: &'static [Param], value: &Value) -> Option<Value> {
         let checked = self.object(path, members, value)?;
         if checked.as_object().is_none_or(|object| object.len() != 1) {
@@ -129,6 +123,7 @@ impl Problems {
         Some(checked)
     }
 
+    /// A comparison with bytes. The node decodes them by `encoding`, base58 if there is none, and refuses long ones.
     fn memcmp(&mut self, path: &str, value: &Value) -> Option<Value> {
         let checked = self.object(path, MEMCMP, value)?;
         let bytes = checked["bytes"].as_str().unwrap_or_default();
@@ -147,16 +142,16 @@ impl Problems {
     }
 
     /// Members of an object, or the arguments of a tool; `prefix` is the way to them. The result has what was given and is
-    /// right.
+    /// right. A name that is not declared is refused: a misspelled option would otherwise be ignored in silence.
     pub(super) fn members(
         &mut self,
         prefix: &str,
         params: impl Iterator<Item = &'static Param> + Clone,
         given: &Map<String, Value>,
-        unknown: Unknown,
     ) -> Map<String, Value> {
         let mut checked = Map::new();
         for (name, value) in given {
+            // A name may be as long as a request.
             let path = format!("{prefix}{}", mainstay_core::recorded(name));
             match params.clone().find(|param| param.name == name) {
                 Some(param) => {
@@ -164,7 +159,6 @@ impl Problems {
                         checked.insert(name.clone(), value);
                     }
                 }
-                None if unknown == Unknown::Keep => {}
                 None => self.report(&path, format!("is not known here; there are {}", names(params.clone()))),
             }
         }
@@ -181,6 +175,7 @@ pub(super) fn names(params: impl Iterator<Item = &'static Param>) -> String {
     if names.is_empty() { "no arguments".to_owned() } else { names.join(", ") }
 }
 
+/// The value as it is sent, or why it is wrong.
 type Checked = Result<Value, String>;
 
 /// The text as it was given: the types only say whether it has the right number of bytes.
@@ -191,6 +186,7 @@ fn base58_text<T: FromStr>(value: &Value, wanted: &str, size: usize) -> Checked 
     T::from_str(text).map(|_| value.clone()).map_err(|_| base58::refusal(text, wanted, size))
 }
 
+/// Base64 with its padding, of at most the bytes that the node takes for this version of a transaction or message.
 fn transaction(value: &Value) -> Checked {
     let Some(text) = value.as_str() else {
         return Err("must be a string in base64".to_owned());
@@ -210,6 +206,7 @@ fn transaction(value: &Value) -> Checked {
     Ok(value.clone())
 }
 
+/// An integer, also if it is written as `5.0`. The number is in the message: callers mistake lamports for SOL.
 fn integer(value: &Value, min: u64, max: u64) -> Checked {
     let mut spelled = value.clone();
     spell_integers(&mut spelled);
@@ -220,6 +217,7 @@ fn integer(value: &Value, min: u64, max: u64) -> Checked {
     }
 }
 
+/// One of a few texts, spelled exactly so.
 fn choice(value: &Value, choices: &[&str]) -> Checked {
     if value.as_str().is_some_and(|text| choices.contains(&text)) {
         return Ok(value.clone());
@@ -228,6 +226,7 @@ fn choice(value: &Value, choices: &[&str]) -> Checked {
     Err(format!("must be one of {}{found}", choices.join(", ")))
 }
 
+/// Text that may be written to logs and stored as it is.
 fn text(value: &Value, max: usize) -> Checked {
     let printable = |text: &str| text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
     if value.as_str().is_some_and(|text| (1..=max).contains(&text.len()) && printable(text)) {

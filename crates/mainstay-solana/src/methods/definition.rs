@@ -27,8 +27,11 @@ pub struct Method {
     pub options: &'static [Param],
     /// Arguments of the tool that are never sent to the node.
     pub local: &'static [Param],
+    /// How long an answer may be reused.
     pub cache: CacheClass,
+    /// Whether a failed call may be repeated.
     pub retry: RetryClass,
+    /// What the call does on the chain, by which the policy decides.
     pub effect: MethodEffect,
     /// Whether the node's result is `{context, value}`.
     pub has_context: bool,
@@ -67,6 +70,7 @@ pub enum CacheClass {
     ImmutableIfFinalized,
     /// Valid for the slot in the answer's context. Only methods with a context have this class.
     Slot,
+    /// Every call asks the node.
     Never,
 }
 
@@ -83,8 +87,11 @@ pub enum RetryClass {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MethodEffect {
     Reads,
+    /// Runs a transaction on the node without changing the chain.
     Simulates,
+    /// Spends what the transaction's signers have signed for.
     Sends,
+    /// Creates lamports on a test network.
     Airdrops,
 }
 
@@ -109,10 +116,12 @@ impl Param {
         Self { name, about: "", required: false, kind, default: None }
     }
 
+    /// With a description for the schema.
     pub const fn about(self, about: &'static str) -> Self {
         Self { about, ..self }
     }
 
+    /// With a value that is sent if the argument is not given.
     pub const fn default(self, default: DefaultValue) -> Self {
         Self { default: Some(default), ..self }
     }

@@ -1,4 +1,7 @@
 //! The errors of a node, by their codes.
+//!
+//! The codes from -32001 to -32021 are those of Agave 4.1. A node's message says what happened; the hints here say what a
+//! caller can do about it. Whether a call is repeated also depends on its method: a send never is.
 
 /// What is known of an error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,10 +14,12 @@ pub struct NodeErrorKind {
     pub hint: &'static str,
 }
 
+/// The same call fails again, or succeeds only much later.
 const fn permanent(name: &'static str, hint: &'static str) -> NodeErrorKind {
     NodeErrorKind { name, retryable: false, hint }
 }
 
+/// The same call may succeed within seconds.
 const fn passing(name: &'static str, hint: &'static str) -> NodeErrorKind {
     NodeErrorKind { name, retryable: true, hint }
 }
@@ -82,11 +87,13 @@ pub fn describe(code: i64) -> NodeErrorKind {
             "The node does not know the signature in before or until; leave it out or use a later one.",
         ),
         -32021 => permanent("NoSlotHistory", "The node has no slot history; ask another node."),
+        // The codes of JSON-RPC itself.
         -32700 => permanent("ParseError", "The node could not read the request as JSON."),
         -32600 => permanent("InvalidRequest", "The node refused the request as a whole; its size may be above 50 kB."),
         -32601 => permanent("MethodNotFound", "The node does not offer this method; use another provider."),
         -32602 => permanent("InvalidParams", "Correct the argument that the message names."),
         -32603 => permanent("InternalError", "The node failed; try another node or a smaller request."),
+        // No code of JSON-RPC, but what providers answer with status 200.
         429 => passing("TooManyRequests", "The provider limits the rate of requests; wait before the next one."),
         _ => permanent("UnknownError", "The node's software does not document this code; read the message."),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::check::{ArgumentProblem, Problems, Unknown};
+use super::check::{ArgumentProblem, Problems};
 use super::commitment::Commitment;
 use super::definition::{Kind, Method, Param};
 use super::rules;
@@ -17,6 +17,7 @@ pub struct Params {
     pub sent: Vec<Value>,
     /// The commitment in the options, if the method takes one; for sendTransaction that of the preflight.
     pub commitment: Option<Commitment>,
+    /// The slot that the node must have reached, if the caller named one.
     pub min_context_slot: Option<u64>,
     /// The most items to return, for a method that cannot limit them itself. Not sent: the caller applies it to the answer.
     pub limit: Option<usize>,
@@ -35,13 +36,14 @@ impl Method {
         let mut problems = Problems::default();
         let mut own = args.clone();
         own.remove(NETWORK);
-        let checked = problems.members("", self.arguments(), &own, Unknown::Refuse);
+        let checked = problems.members("", self.arguments(), &own);
         rules::check(self, &checked, &own, &mut problems);
         problems.or(())?;
 
         let options = self.sent_options(&checked, default_commitment);
         let commitment = self.options.iter().find(|param| matches!(param.kind, Kind::Commitment(_)));
         let commitment = commitment.and_then(|param| options.get(param.name)?.as_str()).and_then(Commitment::parse);
+        // getSignaturesForAddress has a limit too, which the node applies.
         let local = |name| self.local.iter().any(|param: &Param| param.name == name);
         Ok(Params {
             commitment,
@@ -56,12 +58,14 @@ impl Method {
         })
     }
 
+    /// The options object: what was given, what is fixed, and the defaults.
     fn sent_options(&self, checked: &Map<String, Value>, default_commitment: Commitment) -> Map<String, Value> {
         let mut options = Map::new();
         for param in self.options {
             let value = match (param.kind, checked.get(param.name)) {
                 (Kind::Fixed(value), _) => Some(value.into()),
                 (_, Some(value)) => Some(value.clone()),
+                // The node's own default is finalized, some 13 seconds behind.
                 (Kind::Commitment(least), None) => Some(default_commitment.max(least).as_str().into()),
                 (_, None) => rules::default_of(param, checked).map(Value::from),
             };
@@ -78,6 +82,7 @@ impl Method {
         if !options.is_empty() {
             sent.push(Value::Object(options));
         }
+        // Some methods refuse a trailing null as one parameter too many.
         while sent.last().is_some_and(Value::is_null) {
             sent.pop();
         }
@@ -85,6 +90,7 @@ impl Method {
     }
 }
 
+/// A parameter before the options, or `null`.
 fn positional(param: &Param, checked: &Map<String, Value>) -> Value {
     if let Kind::OneOf(members) = param.kind {
         let given =

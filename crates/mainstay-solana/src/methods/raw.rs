@@ -1,8 +1,11 @@
 //! Params that a caller wrote for the node itself.
+//!
+//! They become arguments by name and are then checked by the same rules as those of a tool, so that no limit is written
+//! twice. They are sent as they came: no defaults are inserted.
 
 use serde_json::{Map, Value};
 
-use super::check::{ArgumentProblem, Problems, Unknown, names};
+use super::check::{ArgumentProblem, Problems, names};
 use super::definition::{Kind, Method, Param};
 use super::rules;
 
@@ -13,7 +16,7 @@ impl Method {
         let mut problems = Problems::default();
         let named = self.named(params, &mut problems);
         let expected: Vec<&'static Param> = self.sent_arguments().collect();
-        let checked = problems.members("", expected.iter().copied(), &named, Unknown::Keep);
+        let checked = problems.members("", expected.iter().copied(), &named);
         rules::check(self, &checked, &named, &mut problems);
         for param in self.options {
             if let Kind::Fixed(value) = param.kind
@@ -33,7 +36,8 @@ impl Method {
         self.arguments().filter(move |param| !local.iter().any(|other| other.name == param.name)).chain(fixed)
     }
 
-    /// The array as arguments by name. `null` is what clients send for an argument that is not given.
+    /// The array as arguments by name. `null` is what clients send for an argument that is not given. Options that the
+    /// table does not have are left out; one with the name of a positional parameter must not take its place.
     fn named(&self, params: &[Value], problems: &mut Problems) -> Map<String, Value> {
         let mut named = Map::new();
         let mut rest = params.iter();
@@ -48,7 +52,8 @@ impl Method {
                     for name in given.keys().filter(|name| !members.iter().any(|member| member.name == **name)) {
                         problems.report(name, format!("is not known here; there are {}", names(members.iter())));
                     }
-                    named.extend(given.clone());
+                    let known = members.iter().filter_map(|member| given.get_key_value(member.name));
+                    named.extend(known.map(|(name, value)| (name.clone(), value.clone())));
                 }
                 (Kind::OneOf(members), Some(_)) => {
                     problems.report(param.name, format!("must be an object with one of {}", names(members.iter())));
@@ -60,7 +65,8 @@ impl Method {
         }
         match rest.next() {
             Some(Value::Object(options)) if !self.options.is_empty() => {
-                let given = options.iter().filter(|(_, value)| !value.is_null());
+                let known = self.options.iter().filter_map(|param| options.get_key_value(param.name));
+                let given = known.filter(|(_, value)| !value.is_null());
                 named.extend(given.map(|(name, value)| (name.clone(), value.clone())));
             }
             None | Some(Value::Null) => {}

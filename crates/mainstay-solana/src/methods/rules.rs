@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use super::check::{Problems, names};
 use super::definition::{DefaultValue, Kind, MOST_BLOCKS, Method, Param};
 
-/// Checks what the arguments say together. Each is right by itself; what is not there was wrong or not given.
+/// Checks what the arguments say together. Those in `args` are right by themselves; one that is only in `given` was wrong,
+/// which has been reported.
+///
+/// The rules go by the names of arguments, not of methods: a name means the same in every method.
 pub(super) fn check(method: &Method, args: &Map<String, Value>, given: &Map<String, Value>, problems: &mut Problems) {
     for param in method.positional {
         if let Kind::OneOf(members) = param.kind {
@@ -29,10 +32,12 @@ pub(super) fn check(method: &Method, args: &Map<String, Value>, given: &Map<Stri
         && let (Some(first), Some(last)) = (number(range, "firstSlot"), number(range, "lastSlot"))
         && last < first
     {
+        // The node refuses this too; here the message names the argument.
         problems.report("range/lastSlot", format!("must not be less than firstSlot, {first}; this is {last}"));
     }
 }
 
+/// Looks at what was given, right or wrong: a wrong mint is not a missing one.
 fn exactly_one(members: &'static [Param], given: &Map<String, Value>, problems: &mut Problems) {
     let mut named = members.iter().filter(|member| given.contains_key(member.name));
     match (named.next(), named.next()) {
@@ -47,6 +52,7 @@ fn exactly_one(members: &'static [Param], given: &Map<String, Value>, problems: 
     }
 }
 
+/// The node answers an empty list for a range that goes backwards, which reads as "no blocks".
 fn blocks(start: u64, end: u64, problems: &mut Problems) {
     match end.checked_sub(start) {
         None => problems.report("endSlot", format!("must not be less than startSlot, {start}; this is {end}")),

@@ -13,7 +13,8 @@ use super::params::NETWORK;
 const BASE64_CHARACTERS: usize = 5464;
 
 impl Method {
-    /// The schema, with `network` as one of these names if there are several.
+    /// The schema, with `network` as one of these names if there are several. There is no `oneOf` at its top for arguments
+    /// that exclude each other: some clients refuse tools that have one there.
     pub fn input_schema(&self, networks: &[&str]) -> Map<String, Value> {
         let arguments: Vec<_> = self.arguments().collect();
         let mut schema = object(&arguments);
@@ -26,6 +27,7 @@ impl Method {
     }
 }
 
+/// A closed object: clients and models then see a misspelled argument refused, not ignored.
 fn object(params: &[&Param]) -> Map<String, Value> {
     let properties: Map<String, Value> =
         params.iter().map(|param| (param.name.to_owned(), Value::Object(property(param)))).collect();
@@ -37,6 +39,7 @@ fn object(params: &[&Param]) -> Map<String, Value> {
     schema
 }
 
+/// The schema of one argument, with its description and what is sent without it.
 fn property(param: &Param) -> Map<String, Value> {
     let mut schema = of_kind(&param.kind);
     if !param.about.is_empty() {
@@ -48,6 +51,7 @@ fn property(param: &Param) -> Map<String, Value> {
     schema
 }
 
+/// The limits of a kind, as far as JSON Schema has words for them; the rest is checked when the params are made.
 fn of_kind(kind: &Kind) -> Map<String, Value> {
     match kind {
         Kind::Address | Kind::Blockhash => base58(32, 44),
@@ -87,6 +91,7 @@ fn of_kind(kind: &Kind) -> Map<String, Value> {
     }
 }
 
+/// As the contract spells it. Whether the text decodes to the right number of bytes is checked with the params.
 fn base58(min: usize, max: usize) -> Map<String, Value> {
     members(json!({ "type": "string", "minLength": min, "maxLength": max, "pattern": "^[1-9A-HJ-NP-Za-km-z]+$" }))
 }

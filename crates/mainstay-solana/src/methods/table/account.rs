@@ -1,4 +1,6 @@
 //! Accounts and their balances.
+//!
+//! What the chain says of an account changes at most once per slot, so that these answers are kept for one.
 
 use super::shared::{
     ACCOUNT_ENCODING, ACCOUNTS, COMMITMENT, COMMITMENT_ONLY, DATA_SLICE, MIN_CONTEXT_SLOT, PUBKEY, READ, STATE,
@@ -54,12 +56,14 @@ pub(super) static METHODS: [Method; 6] = [
             Param::optional("withContext", Kind::Boolean).default(DefaultValue::Boolean(true)),
             Param::optional("sortResults", Kind::Boolean),
         ],
+        // The RPC has no limit here: the node sends all that match.
         local: &[Param::optional("limit", Kind::Integer { min: 1, max: 10_000 }).about("Return at most this many")],
         ..ACCOUNT
     },
     Method {
         name: "getLargestAccounts",
         about: "The 20 largest accounts by lamports; the node may answer from a cache of two hours.",
+        // Without minContextSlot: the node's options for this method have none.
         options: &[
             COMMITMENT,
             Param::optional("filter", Kind::Choice(&["circulating", "nonCirculating"])),
@@ -72,6 +76,7 @@ pub(super) static METHODS: [Method; 6] = [
         about: "Lamports that an account with this many bytes of data must hold to be rent exempt.",
         positional: &[Param::required("dataLength", Kind::ANY_INTEGER).about("Bytes")],
         options: COMMITMENT_ONLY,
+        // The answer is a bare number, which does not say of which slot.
         cache: CacheClass::Never,
         has_context: false,
         ..ACCOUNT

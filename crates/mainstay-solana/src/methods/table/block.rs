@@ -1,4 +1,7 @@
 //! Blocks and slots of the ledger.
+//!
+//! Lists of blocks are not kept, although blocks do not change: a list ends at the newest one, or where the node's ledger
+//! begins.
 
 use super::shared::{
     COMMITMENT, IDENTITY, LEDGER_COMMITMENT, LEDGER_STATE, MAX_VERSION, READ, SLOT, START_SLOT, STATE,
@@ -18,6 +21,7 @@ pub(super) static METHODS: [Method; 9] = [
         options: &[
             LEDGER_COMMITMENT,
             TRANSACTION_ENCODING,
+            // The node's own default is full, several megabytes on mainnet.
             Param::optional("transactionDetails", Kind::Choice(&["full", "accounts", "signatures", "none"]))
                 .default(DefaultValue::Text("signatures")),
             Param::optional("rewards", Kind::Boolean).default(DefaultValue::Boolean(false)),
@@ -40,6 +44,7 @@ pub(super) static METHODS: [Method; 9] = [
         options: LEDGER_STATE,
         ..BLOCK
     },
+    // It has no commitment, so that nothing says whether the block is final.
     Method {
         name: "getBlockTime",
         about: "Estimated time of a block, in seconds since 1970.",

@@ -1,4 +1,6 @@
 //! The nodes, their epochs and their leaders.
+//!
+//! What a node says of itself (health, version, identity, snapshots) is never kept: the next call may reach another node.
 
 use super::shared::{COMMITMENT, IDENTITY, READ, SLOT, START_SLOT, STATE};
 use crate::methods::{CacheClass, DefaultValue, Group, Kind, Method, Param};
@@ -54,6 +56,7 @@ pub(super) static METHODS: [Method; 19] = [
         name: "getLeaderSchedule",
         about: "Leader slots of each validator, relative to the epoch's first slot, or null for an unknown epoch.",
         positional: &[Param::optional("slot", Kind::ANY_INTEGER).about("Its epoch; default: the current one")],
+        // keyByVoteAccount is newer than most nodes, which ignore it.
         options: &[COMMITMENT, IDENTITY, Param::optional("keyByVoteAccount", Kind::Boolean)],
         ..CLUSTER
     },
@@ -86,6 +89,7 @@ pub(super) static METHODS: [Method; 19] = [
         positional: &[Param::optional("limit", Kind::Integer { min: 1, max: 720 }).default(DefaultValue::Integer(20))],
         ..CLUSTER
     },
+    // This and the next are of the Alpenglow protocol; nodes without it answer that there is no such method.
     Method {
         name: "getRankMap",
         about: "Alpenglow rank, stake and BLS key of each validator in a slot's epoch.",

@@ -1,4 +1,6 @@
 //! Inflation and stake.
+//!
+//! All but the last answer without a slot, and are not kept.
 
 use super::shared::{COMMITMENT_ONLY, LEDGER_COMMITMENT, MIN_CONTEXT_SLOT, READ, STATE};
 use crate::methods::{CacheClass, Group, Kind, Method, Param};
@@ -21,6 +23,7 @@ pub(super) static METHODS: [Method; 4] = [
         name: "getInflationReward",
         about: "Staking or voting rewards of addresses in one epoch (default: the previous); null where there were none.",
         positional: &[Param::required("addresses", Kind::List { of: &Kind::Address, min: 1, max: 32 })],
+        // The node finds rewards in the first blocks after the epoch, which takes at least confirmed.
         options: &[LEDGER_COMMITMENT, MIN_CONTEXT_SLOT, Param::optional("epoch", Kind::ANY_INTEGER)],
         ..ECONOMICS
     },

@@ -1,11 +1,14 @@
 //! SPL tokens: their mints and token accounts.
+//!
+//! These are accounts too, and kept for a slot like them.
 
 use super::shared::{ACCOUNTS, COMMITMENT_ONLY, MINT, PUBKEY, READ};
 use crate::methods::{CacheClass, Group, Kind, Method, Param};
 
 const TOKEN: Method = Method { group: Group::Token, cache: CacheClass::Slot, has_context: true, ..READ };
 
-/// The second parameter on the wire: `{"mint": …}` or `{"programId": …}`.
+/// The second parameter on the wire: `{"mint": …}` or `{"programId": …}`. There are two token programs, and the node
+/// searches one of them.
 const MINT_OR_PROGRAM: Param = Param::required(
     "mint or programId",
     Kind::OneOf(&[

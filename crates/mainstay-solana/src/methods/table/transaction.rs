@@ -1,4 +1,6 @@
 //! Transactions: finding, simulating and sending them, and what one needs to build them.
+//!
+//! Statuses and blockhashes are never kept: callers ask for them again to see whether they have changed.
 
 use super::shared::{
     ACCOUNT_ENCODINGS, BASE64, COMMITMENT, COMMITMENT_ONLY, LEDGER_COMMITMENT, MAX_VERSION, MIN_CONTEXT_SLOT, PUBKEY,
@@ -18,6 +20,7 @@ pub(super) static METHODS: [Method; 11] = [
         core: true,
         positional: &[Param::required("signature", Kind::Signature)],
         options: &[LEDGER_COMMITMENT, TRANSACTION_ENCODING, MAX_VERSION],
+        // A confirmed transaction may still be dropped with its fork.
         cache: CacheClass::ImmutableIfFinalized,
         ..TX
     },
@@ -29,6 +32,7 @@ pub(super) static METHODS: [Method; 11] = [
         options: &[
             LEDGER_COMMITMENT,
             MIN_CONTEXT_SLOT,
+            // The node's own default is 1,000, some 250 kB.
             Param::optional("limit", Kind::Integer { min: 1, max: 1000 }).default(DefaultValue::Integer(20)),
             Param::optional("before", Kind::Signature),
             Param::optional("until", Kind::Signature),
@@ -96,6 +100,7 @@ pub(super) static METHODS: [Method; 11] = [
             .about("Accounts to return as they would be after"),
             Param::optional("innerInstructions", Kind::Boolean),
         ],
+        // It may be repeated: the chain does not change. It is not kept, because it runs on the newest state.
         effect: MethodEffect::Simulates,
         has_context: true,
         ..TX
@@ -117,6 +122,7 @@ pub(super) static METHODS: [Method; 11] = [
             Param::optional("idempotency_key", Kind::Text { max: 128 }).about("Same key: sent once"),
             Param::optional("wait", Kind::Choice(&["none", "confirmed", "finalized"])).about("Return after"),
         ],
+        // The client sends again by its own rules, which know whether the blockhash has expired.
         retry: RetryClass::Never,
         effect: MethodEffect::Sends,
         ..TX
@@ -126,6 +132,7 @@ pub(super) static METHODS: [Method; 11] = [
         about: "Ask for test lamports (devnet, testnet, localnet); returns the signature.",
         positional: &[PUBKEY, Param::required("lamports", Kind::Integer { min: 1, max: u64::MAX })],
         options: COMMITMENT_ONLY,
+        // Every call that arrives is paid out.
         retry: RetryClass::Never,
         effect: MethodEffect::Airdrops,
         ..TX

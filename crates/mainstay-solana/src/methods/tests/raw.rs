@@ -92,3 +92,12 @@ fn lists_have_their_limit_here_too() {
     let found = problems("getMultipleAccounts", &json!([vec![KEY; 101]]));
     assert_eq!(found, ["pubkeys: must have 1 to 100 items; this has 101"]);
 }
+
+#[test]
+fn an_option_does_not_stand_in_for_a_parameter_of_its_name() {
+    let found = problems("getBalance", &json!(["abc", {"pubkey": KEY}]));
+    assert_eq!(found, ["pubkey: must be an address, 32 bytes in base58; this decodes to 3 bytes"]);
+    assert_eq!(problems("getBalance", &json!([KEY, {"pubkey": "abc"}])), [""; 0], "the node ignores it");
+    let found = problems("getTokenAccountsByOwner", &json!(["abc", {"mint": MINT, "owner": KEY}]));
+    assert_eq!(found.len(), 2, "{found:?}");
+}
