@@ -5,4 +5,5 @@
 
 pub mod methods;
 pub mod rpc;
+pub mod subscriptions;
 pub mod transaction;

@@ -25,11 +25,15 @@ mod single_flight;
 mod tests;
 mod transport;
 
+pub(crate) use address::NodeUrl;
 pub use cache::CacheUse;
 pub use client::{Answer, Client, Query};
 pub use error::{RpcError, SendError};
 pub use health::{NetworkHealth, NodeHealth};
 pub use message::Context;
+pub(crate) use message::request;
 pub use nodes::CircuitState;
 pub use observer::{NoObserver, Observer};
+pub(crate) use retry::{backoff, retry_after};
 pub use settings::{BreakerSettings, ClientSettings, NetworkSettings, RetrySettings, known_network};
+pub(crate) use transport::{Transport, innermost};

@@ -10,7 +10,7 @@ use reqwest::header::{DATE, HeaderMap, HeaderName, RETRY_AFTER};
 use super::settings::RetrySettings;
 
 /// The wait that a `Retry-After` header asks for: seconds, or a date (RFC 9110, section 10.2.3).
-pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if let Ok(seconds) = text.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
