@@ -22,6 +22,7 @@ pub(crate) struct NodeUrl {
     pub(crate) host: String,
     /// Requests to this machine never go through a proxy.
     pub(crate) is_loopback: bool,
+    /// Parts of the URL that may be API keys. They are removed from what a node says.
     keys: Vec<String>,
 }
 
@@ -47,10 +48,12 @@ impl NodeUrl {
         Ok(Self { url, host, is_loopback, keys })
     }
 
+    /// A URL for requests.
     pub(crate) fn http(text: &str) -> Result<Self, String> {
         Self::parse(text, "https", "http")
     }
 
+    /// A URL for subscriptions.
     pub(crate) fn websocket(text: &str) -> Result<Self, String> {
         Self::parse(text, "wss", "ws")
     }

@@ -59,6 +59,7 @@ impl Cache {
         Self { entries: HashMap::new(), order: BTreeMap::new(), next_use: 0, bytes: 0, limit }
     }
 
+    /// The size of all entries, as an estimate that includes their management.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -108,6 +109,7 @@ impl Cache {
         }
     }
 
+    /// Removes an entry from the map, from the order and from the count of bytes.
     fn remove(&mut self, key: &str) {
         if let Some(entry) = self.entries.remove(key) {
             self.order.remove(&entry.used);

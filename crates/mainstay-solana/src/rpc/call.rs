@@ -49,6 +49,8 @@ pub(super) struct Failure {
 /// A failed attempt on one node.
 struct Attempt {
     fault: Fault,
+    /// The request itself was written, not only the check of the chain before it. What was not sent may be tried elsewhere
+    /// whatever the method does.
     was_sent: bool,
 }
 
@@ -75,7 +77,8 @@ impl Caller {
         &*self.observer
     }
 
-    /// Makes a call.
+    /// Makes a call: selects a node, waits for it, asks it, and goes on with the next one while the fault passes, the time
+    /// lasts and there are attempts left. The error is that of the last attempt, which says more than "no node left".
     pub(super) async fn run(&self, call: Call<'_>) -> Result<Received, Failure> {
         let network = call.network;
         let mut tries = Tries::new(network);
@@ -99,6 +102,7 @@ impl Caller {
             let Attempt { fault, was_sent } = attempt;
             tracing::debug!(network = network.name(), node = node.url.host, method = call.method, ?fault, "failed");
             self.note(node, &fault);
+            // Once a request that may change something has been written, no other may follow.
             let is_final = !fault.is_retryable() || (was_sent && call.repeat == Repeat::Never);
             let delivery = if was_sent { fault.delivery() } else { Delivery::None };
             let error = fault.into_error(network.name(), &node.url, call.method);
@@ -157,7 +161,7 @@ impl Caller {
         Err(Fault::WrongGenesis { expected: expected.clone(), found })
     }
 
-    /// One request and its response.
+    /// One request and its response. Every request to a node passes here, so that none is missing in the metrics.
     async fn exchange(
         &self,
         network: &Network,

@@ -63,7 +63,9 @@ pub struct Client {
 struct Shared {
     networks: Vec<Network>,
     caller: Caller,
+    /// One for all networks, whose names are part of the keys: the bound on its memory is for the client as a whole.
     cache: Mutex<Cache>,
+    /// Reads under way. Failures are shared as well: a hundred callers must not ask a failing node a hundred times.
     flights: SingleFlight<Result<Received, Failure>>,
 }
 
@@ -162,6 +164,7 @@ impl Client {
         })
     }
 
+    /// The answer from the cache, if it is there, still valid, and not older than what the caller has seen.
     fn cached(&self, query: &Query<'_>, network: &Network, keys: &Keys) -> Option<Answer> {
         if !may_cache(query) {
             return None;
@@ -198,6 +201,8 @@ impl Client {
         }
     }
 
+    /// Keeps an answer as long as the caller allows. `before` is the newest slot that was known when it was asked for: it
+    /// bounds answers that tell no slot of their own.
     fn store(&self, query: &Query<'_>, network: &Network, keys: &Keys, received: &Received, before: Option<u64>) {
         if !may_cache(query) {
             return;
@@ -207,6 +212,7 @@ impl Client {
             CacheUse::Never | CacheUse::Immutable | CacheUse::ImmutableIfFinalized => None,
             CacheUse::Slot => {
                 let slot = received.context.as_ref().map(|context| context.slot).or(before).unwrap_or_default();
+                // A newer slot was seen while the answer was under way.
                 if network.slots.highest(query.commitment).is_some_and(|highest| highest > slot) {
                     return;
                 }
@@ -221,6 +227,7 @@ fn fresh(Received { value, context }: Received) -> Answer {
     Answer { value, context, cached: false, age: Duration::ZERO }
 }
 
+/// Without a commitment nodes answer for the finalized slot, too, but only the caller's word for it counts.
 fn may_cache(query: &Query<'_>) -> bool {
     match query.cache {
         CacheUse::Never => false,

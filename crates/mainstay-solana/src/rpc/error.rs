@@ -12,10 +12,13 @@ pub enum RpcError {
     Node { code: i64, message: String, data: Option<Value> },
     #[error("The rate limit of network {network} is reached{}.", retry_hint(*.retry_after))]
     RateLimited { network: String, retry_after: Option<Duration> },
+    /// No connection, a broken one, or a response of something that stands before the node.
     #[error("Node {host} of network {network} is not available: {reason}. Try again later or configure another URL.")]
     Unreachable { network: String, host: String, reason: String },
+    /// The deadline of the call passed, or the timeout of its last request.
     #[error("Network {network} did not answer {method} in time. Try again or allow more time.")]
     TimedOut { network: String, method: String },
+    /// The response was given up at the limit and not kept.
     #[error(
         "The answer is longer than {limit} bytes. Ask for less, for example with a filter, a limit or a dataSlice."
     )]
@@ -27,6 +30,7 @@ pub enum RpcError {
          Correct the URL or the genesis hash in the configuration."
     )]
     WrongGenesis { network: String, host: String, expected: String, found: String },
+    /// Sessions never go back in slot: this answer is older than one that the caller has had.
     #[error(
         "Node {host} of network {network} answered for slot {slot}, but slot {minimum} has been seen already. \
          Try again later."
@@ -80,6 +84,7 @@ pub enum SendError {
 }
 
 impl SendError {
+    /// Why it failed, whatever became of the request.
     pub fn error(&self) -> &RpcError {
         match self {
             Self::NotDelivered(error) | Self::Rejected(error) | Self::MaybeDelivered(error) => error,

@@ -44,7 +44,8 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Equal topics have equal keys: members of JSON objects are sorted.
+    /// The key by which equal topics are found. Should the same options in another order give another key, the node has one
+    /// subscription more, and nothing else changes.
     pub(super) fn key(&self) -> String {
         let params = serde_json::to_string(&self.params).unwrap_or_default();
         format!("{}{params}", self.kind.subscribe_method())

@@ -166,6 +166,7 @@ impl Worker {
         matches!(timeout(self.settings.timeout, socket.send(message)).await, Ok(Ok(())))
     }
 
+    /// Whether the node left a subscription unanswered. Such a node is treated as one that is gone.
     fn has_late_answer(&self) -> bool {
         let limit = self.settings.timeout;
         self.topics
@@ -173,6 +174,7 @@ impl Worker {
             .any(|state| matches!(state.upstream, Upstream::Requested { at, .. } if at.elapsed() > limit))
     }
 
+    /// Changes what is to be subscribed to; the connection, if there is one, is told afterwards.
     fn handle_command(&mut self, command: Command) {
         match command {
             Command::Subscribe { topic, reply } => {
@@ -253,6 +255,7 @@ impl Worker {
         self.topics.iter().find(|(_, state)| is_it(state)).map(|(key, _)| key.clone())
     }
 
+    /// Passes a notification on. There may be no receiver left for it, which is no error.
     fn notify(&mut self, subscription: u64, result: Arc<serde_json::value::RawValue>) {
         let is_it = |state: &TopicState| matches!(state.upstream, Upstream::Active { subscription: number } if number == subscription);
         // A notification may arrive after the end of its subscription.

@@ -58,10 +58,12 @@ impl Breaker {
         }
     }
 
+    /// Any answer closes the circuit, also one to a request from before it opened.
     pub(super) fn succeeded(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
+    /// Counts a failure; enough of them in a row, or that of the probe alone, open the circuit.
     pub(super) fn failed(&mut self, now: Instant, settings: &BreakerSettings) {
         let failures = match self.state {
             State::Closed { failures } => failures.saturating_add(1),

@@ -101,6 +101,7 @@ impl Tries {
         self.0.get(index).map_or(0, |tried| tried.failures)
     }
 
+    /// The call failed on a node, and asks it again only after this moment.
     pub(crate) fn failed(&mut self, index: usize, ready_at: Instant) {
         if let Some(tried) = self.0.get_mut(index) {
             tried.failures = tried.failures.saturating_add(1);

@@ -56,6 +56,7 @@ impl Node {
         Self { url, state: Mutex::new(state), verifying: tokio::sync::Mutex::new(()) }
     }
 
+    /// What is known about its chain. A refusal that is long ago counts as not verified.
     pub(crate) fn genesis(&self, now: Instant) -> Genesis {
         let state = self.state.lock();
         match &state.genesis {
@@ -112,6 +113,8 @@ pub(crate) struct Permit<'a> {
 }
 
 impl Permit<'_> {
+    /// Records the outcome of the request, `None` for an answer: for the circuit, the rest that the node asks for, and the
+    /// check of its chain.
     pub(crate) fn settle(mut self, fault: Option<&Fault>, settings: &BreakerSettings) {
         let now = Instant::now();
         let mut state = self.node.state.lock();
