@@ -7,7 +7,8 @@ use super::error::DecodeError;
 use super::message::{Header, Instruction, Message, MessageParts, Version};
 use super::programs::{ASSOCIATED_TOKEN, SYSTEM, TOKEN, TOKEN_2022, is_token_program};
 
-/// Instruction numbers of the programs.
+/// Instruction numbers of the programs. The unchecked transfer of tokens (3) is not used: it takes any mint and any number of
+/// decimal places.
 const SYSTEM_TRANSFER: u32 = 2;
 const TOKEN_TRANSFER_CHECKED: u8 = 12;
 const ASSOCIATED_CREATE_IDEMPOTENT: u8 = 1;
@@ -58,6 +59,7 @@ struct Call {
     data: Vec<u8>,
 }
 
+/// An account that signs and is not written to.
 const fn signer(address: Address) -> AccountUse {
     AccountUse { address, is_signer: true, is_writable: false }
 }
@@ -181,21 +183,22 @@ fn compile(fee_payer: Address, calls: &[Call], recent_blockhash: Hash) -> Result
     Ok(Message::from_parts(parts)?)
 }
 
+/// Counts of the header and indices of accounts are one byte.
 fn to_index(number: usize) -> Result<u8, DecodeError> {
     u8::try_from(number).map_err(|_| DecodeError::TooManyAccounts(number))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::vectors;
+    use super::super::testing;
     use super::*;
 
     fn token_transfer(token_program: Address) -> TokenTransfer {
         TokenTransfer {
-            owner: vectors::address(vectors::FIRST),
+            owner: testing::address(testing::FIRST),
             source: None,
             mint: Address::new_from_array([5; 32]),
-            destination_owner: vectors::address(vectors::SECOND),
+            destination_owner: testing::address(testing::SECOND),
             amount: 1_500_000,
             decimals: 6,
             token_program,
@@ -205,33 +208,33 @@ mod tests {
 
     #[test]
     fn a_transfer_of_sol_has_the_bytes_of_the_chains_library() {
-        let (from, to) = (vectors::address(vectors::FIRST), vectors::address(vectors::SECOND));
-        let built = transfer_sol(from, to, 5_000_000_000, vectors::blockhash()).unwrap();
-        assert_eq!(built, *vectors::transaction(vectors::SOL_TRANSFER).message());
-        let to_self = transfer_sol(from, from, 1, vectors::blockhash()).unwrap();
-        assert_eq!(to_self, *vectors::transaction(vectors::SELF_TRANSFER).message());
+        let (from, to) = (testing::address(testing::FIRST), testing::address(testing::SECOND));
+        let built = transfer_sol(from, to, 5_000_000_000, testing::blockhash()).unwrap();
+        assert_eq!(built, *testing::transaction(testing::SOL_TRANSFER).message());
+        let to_self = transfer_sol(from, from, 1, testing::blockhash()).unwrap();
+        assert_eq!(to_self, *testing::transaction(testing::SELF_TRANSFER).message());
     }
 
     #[test]
     fn a_transfer_of_tokens_has_the_bytes_of_the_chains_library() {
-        for (program, vector) in [(TOKEN, vectors::TOKEN_TRANSFER), (TOKEN_2022, vectors::TOKEN_2022_TRANSFER)] {
-            let built = transfer_token(&token_transfer(program), vectors::blockhash()).unwrap();
-            assert_eq!(built, *vectors::transaction(vector).message());
+        for (program, vector) in [(TOKEN, testing::TOKEN_TRANSFER), (TOKEN_2022, testing::TOKEN_2022_TRANSFER)] {
+            let built = transfer_token(&token_transfer(program), testing::blockhash()).unwrap();
+            assert_eq!(built, *testing::transaction(vector).message());
         }
     }
 
     #[test]
     fn without_the_creation_of_the_destination_only_the_transfer_is_left() {
         let transfer = TokenTransfer { amount: 1, decimals: 0, create_destination: false, ..token_transfer(TOKEN) };
-        let built = transfer_token(&transfer, vectors::blockhash()).unwrap();
-        assert_eq!(built, *vectors::transaction(vectors::TOKEN_TRANSFER_ONLY).message());
+        let built = transfer_token(&transfer, testing::blockhash()).unwrap();
+        assert_eq!(built, *testing::transaction(testing::TOKEN_TRANSFER_ONLY).message());
     }
 
     #[test]
     fn another_source_account_takes_the_place_of_the_associated_one() {
         let source = Address::new_from_array([77; 32]);
         let transfer = TokenTransfer { source: Some(source), create_destination: false, ..token_transfer(TOKEN) };
-        let built = transfer_token(&transfer, vectors::blockhash()).unwrap();
+        let built = transfer_token(&transfer, testing::blockhash()).unwrap();
         let instruction = &built.instructions()[0];
         assert_eq!(built.account_keys()[usize::from(instruction.accounts[0])], source);
         assert!(built.is_writable(usize::from(instruction.accounts[0])));
@@ -241,31 +244,31 @@ mod tests {
     fn associated_addresses_are_those_of_the_chains_library() {
         let mint = Address::new_from_array([5; 32]);
         for (owner, program, expected) in [
-            (vectors::FIRST, TOKEN, "A5i5gEh5tPM1oEF8zoGeXtbwtABTLWkbEbqq4v6axWHN"),
-            (vectors::SECOND, TOKEN, "4HnG3ZwVSKuPrL18Dqfu7oWRh7C6KiL52K75KyboP2P3"),
-            (vectors::FIRST, TOKEN_2022, "3a492GBz265mCdaqK3CvLjbZYAYmgPyPYuLWcy4T7nVc"),
-            (vectors::SECOND, TOKEN_2022, "a5bbSAjdKEasNJcxWDaB8mZJN5GNE6m2Qoe4C829EvC"),
+            (testing::FIRST, TOKEN, "A5i5gEh5tPM1oEF8zoGeXtbwtABTLWkbEbqq4v6axWHN"),
+            (testing::SECOND, TOKEN, "4HnG3ZwVSKuPrL18Dqfu7oWRh7C6KiL52K75KyboP2P3"),
+            (testing::FIRST, TOKEN_2022, "3a492GBz265mCdaqK3CvLjbZYAYmgPyPYuLWcy4T7nVc"),
+            (testing::SECOND, TOKEN_2022, "a5bbSAjdKEasNJcxWDaB8mZJN5GNE6m2Qoe4C829EvC"),
         ] {
-            let found = associated_token_address(vectors::address(owner), mint, program).unwrap();
+            let found = associated_token_address(testing::address(owner), mint, program).unwrap();
             assert_eq!(found.to_string(), expected);
         }
     }
 
     #[test]
     fn a_program_that_holds_no_tokens_is_refused() {
-        let error = transfer_token(&token_transfer(SYSTEM), vectors::blockhash()).unwrap_err();
+        let error = transfer_token(&token_transfer(SYSTEM), testing::blockhash()).unwrap_err();
         assert_eq!(error, BuildError::NotATokenProgram(SYSTEM));
         assert!(error.to_string().contains("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA (Token)"), "{error}");
     }
 
     #[test]
     fn tokens_to_oneself_and_sol_to_the_system_program_still_give_valid_messages() {
-        let owner = vectors::address(vectors::FIRST);
+        let owner = testing::address(testing::FIRST);
         let to_self = TokenTransfer { destination_owner: owner, ..token_transfer(TOKEN) };
-        let built = transfer_token(&to_self, vectors::blockhash()).unwrap();
+        let built = transfer_token(&to_self, testing::blockhash()).unwrap();
         assert_eq!(built.signers(), [owner]);
         // The program is also the receiver, so it is listed once, as writable.
-        let built = transfer_sol(owner, SYSTEM, 1, vectors::blockhash()).unwrap();
+        let built = transfer_sol(owner, SYSTEM, 1, testing::blockhash()).unwrap();
         assert_eq!(built.account_keys(), [owner, SYSTEM]);
         assert!(built.is_writable(1));
     }

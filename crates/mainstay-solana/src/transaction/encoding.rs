@@ -1,4 +1,7 @@
 //! Messages as bytes.
+//!
+//! There is one encoding for each message: lengths have one form, and nothing may follow the end. So a message that was read
+//! is written back as the same bytes, and its signatures stay valid.
 
 use sha2::{Digest, Sha256};
 use solana_hash::Hash;
@@ -56,6 +59,7 @@ impl Message {
     }
 }
 
+/// The order of the fields is the chain's. A legacy message ends after its instructions.
 fn write(parts: &MessageParts) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MAX_TRANSACTION_BYTES);
     if parts.version == Version::V0 {
@@ -85,6 +89,7 @@ fn write(parts: &MessageParts) -> Vec<u8> {
     bytes
 }
 
+/// Reads without checking what the numbers mean.
 fn read(reader: &mut Reader<'_>) -> Result<MessageParts, DecodeError> {
     let version = read_version(reader)?;
     let [required_signatures, readonly_signed, readonly_unsigned] = reader.array("the message header")?;
@@ -105,6 +110,7 @@ fn read(reader: &mut Reader<'_>) -> Result<MessageParts, DecodeError> {
     Ok(MessageParts { version, header, account_keys, recent_blockhash, instructions, lookups })
 }
 
+/// A legacy message begins with its number of signatures, which is below the mark.
 fn read_version(reader: &mut Reader<'_>) -> Result<Version, DecodeError> {
     match reader.peek() {
         Some(VERSION_MARK) => reader.byte("the message version").map(|_| Version::V0),
@@ -136,7 +142,7 @@ mod tests {
     use solana_address::Address;
 
     use super::super::signed::Transaction;
-    use super::super::vectors;
+    use super::super::testing;
     use super::*;
 
     /// Parts that satisfy every rule but perhaps the size.
@@ -209,7 +215,7 @@ mod tests {
 
     #[test]
     fn a_change_of_any_field_changes_the_hash() {
-        let original = vectors::transaction(vectors::WITH_LOOKUP).message().clone();
+        let original = testing::transaction(testing::WITH_LOOKUP).message().clone();
         let changes: [fn(&mut MessageParts); 6] = [
             |parts| parts.header.readonly_unsigned = 1,
             |parts| parts.account_keys[3] = Address::new_from_array([1; 32]),

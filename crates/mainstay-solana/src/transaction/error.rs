@@ -15,8 +15,10 @@ pub enum DecodeError {
     Truncated { at: usize, field: &'static str },
     #[error("{count} bytes follow the end of the transaction at {at}. Give one transaction and nothing after it.")]
     TrailingBytes { at: usize, count: usize },
+    /// A number with a shorter form, or above 16 bits.
     #[error("The length at byte {at} is not a canonical compact-u16 number, so a node refuses the transaction.")]
     NonCanonicalLength { at: usize },
+    /// The highest bit of the first byte is set, and the rest is not 0.
     #[error("The message has version {0}; legacy messages and version 0 are supported.")]
     UnsupportedVersion(u8),
     #[error("There are {found} signatures, but the header requires {required}.")]

@@ -18,7 +18,7 @@ mod wallet;
 mod wire;
 
 #[cfg(test)]
-mod vectors;
+mod testing;
 
 pub use amounts::{format_amount, format_sol};
 pub use build::{BuildError, TokenTransfer, associated_token_address, transfer_sol, transfer_token};

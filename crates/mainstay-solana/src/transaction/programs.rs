@@ -10,6 +10,8 @@ pub(super) const COMPUTE_BUDGET: Address = address!("ComputeBudget11111111111111
 pub(super) const MEMO_V1: Address = address!("Memo1UhkJRfHyvLMcVucJwxXeuD728EqVDDwQDxFMNo");
 pub(super) const MEMO_V2: Address = address!("MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr");
 
+/// Programs of the chain itself, and of the authors of its token and stake programs. A name here says only that the program is
+/// the well-known one, not that an instruction of it is harmless.
 const NAMES: [(Address, &str); 24] = [
     (SYSTEM, "System"),
     (TOKEN, "Token"),

@@ -57,6 +57,7 @@ impl Transaction {
         Ok(Self { signatures, message })
     }
 
+    /// The form in which nodes take transactions.
     pub fn to_base64(&self) -> String {
         STANDARD.encode(self.to_bytes())
     }
@@ -100,6 +101,7 @@ impl Transaction {
     }
 }
 
+/// Whether a signature is valid by the rules of nodes, which are stricter than those of the cryptographic library.
 fn is_valid(signer: &Address, signature: &Signature, message: &[u8]) -> bool {
     let (nonce_point, _) = signature.as_array().split_at(32);
     !is_small_order(signer.as_array())
@@ -133,6 +135,7 @@ const fn little_endian(lowest: u8, between: u8, highest: u8) -> [u8; 32] {
     bytes
 }
 
+/// Whether the order of a point, given as its encoding, divides 8.
 fn is_small_order(point: &[u8]) -> bool {
     let Ok(mut y) = <[u8; 32]>::try_from(point) else { return true };
     // The highest bit is the sign of x.
@@ -146,16 +149,16 @@ mod tests {
 
     use super::super::build::transfer_sol;
     use super::super::message::Version;
-    use super::super::vectors;
+    use super::super::testing;
     use super::*;
 
     const ALL: [&str; 6] = [
-        vectors::SOL_TRANSFER,
-        vectors::SELF_TRANSFER,
-        vectors::TOKEN_TRANSFER,
-        vectors::TOKEN_2022_TRANSFER,
-        vectors::TOKEN_TRANSFER_ONLY,
-        vectors::WITH_LOOKUP,
+        testing::SOL_TRANSFER,
+        testing::SELF_TRANSFER,
+        testing::TOKEN_TRANSFER,
+        testing::TOKEN_2022_TRANSFER,
+        testing::TOKEN_TRANSFER_ONLY,
+        testing::WITH_LOOKUP,
     ];
 
     fn bytes(vector: &str) -> Vec<u8> {
@@ -165,7 +168,7 @@ mod tests {
     #[test]
     fn transactions_of_the_chains_library_are_read_verified_and_written_back() {
         for vector in ALL {
-            let transaction = vectors::transaction(vector);
+            let transaction = testing::transaction(vector);
             assert_eq!(transaction.verify(), Ok(()), "{vector}");
             assert!(transaction.is_fully_signed());
             assert_eq!(transaction.to_base64(), vector);
@@ -174,14 +177,14 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_transfer_are_found() {
-        let transaction = vectors::transaction(vectors::SOL_TRANSFER);
+        let transaction = testing::transaction(testing::SOL_TRANSFER);
         let message = transaction.message();
-        let (first, second) = (vectors::address(vectors::FIRST), vectors::address(vectors::SECOND));
+        let (first, second) = (testing::address(testing::FIRST), testing::address(testing::SECOND));
         assert_eq!(message.version(), Version::Legacy);
         assert_eq!(message.account_keys(), [first, second, Address::default()]);
         assert_eq!(message.signers(), [first]);
         assert_eq!(message.programs(), [Address::default()]);
-        assert_eq!(message.recent_blockhash(), vectors::blockhash());
+        assert_eq!(message.recent_blockhash(), testing::blockhash());
         assert_eq!(message.instructions()[0].data, [2, 0, 0, 0, 0, 0xf2, 0x05, 0x2a, 1, 0, 0, 0]);
         let id = "oUQuc2rt5HvkQcKEYj2JkAUtPnHY5EMVmuDUUm4RPVCLocHeokXfnr5ruxK3tETVCzeTALV3jF3HjTPZ7FdW9T3";
         assert_eq!(transaction.id().unwrap().to_string(), id);
@@ -190,16 +193,16 @@ mod tests {
     #[test]
     fn the_hash_of_a_message_is_that_of_the_signed_bytes() {
         let hex = |vector| {
-            let hash = vectors::transaction(vector).message().hash();
+            let hash = testing::transaction(vector).message().hash();
             hash.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
         };
-        assert_eq!(hex(vectors::SOL_TRANSFER), "d3e9cf8a8970c68a5cc758af640965c552a49705c3afb7f08f85f96051879ecf");
-        assert_eq!(hex(vectors::WITH_LOOKUP), "a2fa94cba11757a87cabef337b398165f08a77f74aadd9789af98b2d51593c10");
+        assert_eq!(hex(testing::SOL_TRANSFER), "d3e9cf8a8970c68a5cc758af640965c552a49705c3afb7f08f85f96051879ecf");
+        assert_eq!(hex(testing::WITH_LOOKUP), "a2fa94cba11757a87cabef337b398165f08a77f74aadd9789af98b2d51593c10");
     }
 
     #[test]
     fn a_transaction_with_a_lookup_table_is_read() {
-        let transaction = vectors::transaction(vectors::WITH_LOOKUP);
+        let transaction = testing::transaction(testing::WITH_LOOKUP);
         let message = transaction.message();
         assert_eq!(message.version(), Version::V0);
         assert_eq!(message.lookups()[0].table, Address::new_from_array([9; 32]));
@@ -210,10 +213,10 @@ mod tests {
 
     #[test]
     fn a_missing_signature_names_its_signer() {
-        let signed = vectors::transaction(vectors::WITH_LOOKUP);
+        let signed = testing::transaction(testing::WITH_LOOKUP);
         let mut partly = signed.clone();
         partly.signatures[1] = Signature::default();
-        assert_eq!(partly.verify(), Err(vec![vectors::address(vectors::SECOND)]));
+        assert_eq!(partly.verify(), Err(vec![testing::address(testing::SECOND)]));
         assert_eq!(partly.id(), signed.id(), "the fee payer has signed");
         let unsigned = Transaction::unsigned(signed.message().clone());
         assert_eq!(unsigned.verify(), Err(signed.message().signers().to_vec()));
@@ -224,14 +227,14 @@ mod tests {
 
     #[test]
     fn signatures_in_another_order_are_wrong() {
-        let mut swapped = vectors::transaction(vectors::WITH_LOOKUP);
+        let mut swapped = testing::transaction(testing::WITH_LOOKUP);
         swapped.signatures.swap(0, 1);
         assert_eq!(swapped.verify(), Err(swapped.message().signers().to_vec()));
     }
 
     #[test]
     fn every_change_of_one_byte_fails_to_decode_or_to_verify() {
-        for vector in [vectors::SOL_TRANSFER, vectors::WITH_LOOKUP] {
+        for vector in [testing::SOL_TRANSFER, testing::WITH_LOOKUP] {
             let original = bytes(vector);
             for at in 0..original.len() {
                 for mask in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff] {
@@ -281,12 +284,12 @@ mod tests {
             negative[31] |= 0x80;
             assert!(is_small_order(&y) && is_small_order(&negative));
         }
-        assert!(!is_small_order(vectors::address(vectors::FIRST).as_array()));
+        assert!(!is_small_order(testing::address(testing::FIRST).as_array()));
     }
 
     #[test]
     fn texts_that_are_not_canonical_base64_are_refused() {
-        let vector = vectors::SOL_TRANSFER;
+        let vector = testing::SOL_TRANSFER;
         let unpadded = vector.trim_end_matches('=');
         let url_safe = vector.replace('/', "_").replace('+', "-");
         // The last character before the padding has unused bits.
@@ -309,7 +312,7 @@ mod tests {
         let text = "A".repeat(2_000_000);
         assert_eq!(Transaction::from_base64(&text), Err(DecodeError::TooLarge { bytes: 1_500_000, limit }));
         // Data that fills the packet exactly, and one byte more.
-        let message = vectors::transaction(vectors::SOL_TRANSFER);
+        let message = testing::transaction(testing::SOL_TRANSFER);
         let with_data = |length| {
             let mut parts = message.message().parts.clone();
             parts.instructions[0].data = vec![0; length];
@@ -324,7 +327,7 @@ mod tests {
 
     #[test]
     fn the_number_of_signatures_must_be_that_of_the_header() {
-        let original = bytes(vectors::SOL_TRANSFER);
+        let original = bytes(testing::SOL_TRANSFER);
         let twice = [&[2], &original[1..65], &original[1..]].concat();
         assert_eq!(Transaction::from_bytes(&twice), Err(DecodeError::SignatureCount { found: 2, required: 1 }));
         let none = [&[0], &original[65..]].concat();
@@ -333,11 +336,11 @@ mod tests {
 
     #[test]
     fn a_newer_version_and_a_long_form_of_a_length_are_refused() {
-        let mut newer = bytes(vectors::WITH_LOOKUP);
+        let mut newer = bytes(testing::WITH_LOOKUP);
         assert_eq!(newer[129], 0x80);
         newer[129] = 0x81;
         assert_eq!(Transaction::from_bytes(&newer), Err(DecodeError::UnsupportedVersion(1)));
-        let original = bytes(vectors::SOL_TRANSFER);
+        let original = bytes(testing::SOL_TRANSFER);
         let long_form = [&[0x81, 0x00], &original[1..]].concat();
         assert_eq!(Transaction::from_bytes(&long_form), Err(DecodeError::NonCanonicalLength { at: 0 }));
     }

@@ -1,4 +1,5 @@
-//! The rules that a node checks before it runs a message. A message that breaks one is never described or signed.
+//! The rules that a node checks before it runs a message. A message that breaks one is never described or signed: a person
+//! would consent to something that cannot run, or that other software reads differently.
 
 use std::collections::HashSet;
 
@@ -32,6 +33,7 @@ fn check_header(parts: &MessageParts) -> Result<(), DecodeError> {
     Ok(())
 }
 
+/// A node refuses an account that is listed twice: it could be writable in one place and read-only in the other.
 fn check_accounts(parts: &MessageParts) -> Result<(), DecodeError> {
     let mut seen = HashSet::new();
     if let Some(twice) = parts.account_keys.iter().find(|key| !seen.insert(**key)) {
@@ -50,6 +52,7 @@ fn check_accounts(parts: &MessageParts) -> Result<(), DecodeError> {
     Ok(())
 }
 
+/// Programs must be known before lookup tables are read; accounts may come from these.
 fn check_instructions(parts: &MessageParts) -> Result<(), DecodeError> {
     let accounts = parts.account_count();
     let keys = parts.account_keys.len();

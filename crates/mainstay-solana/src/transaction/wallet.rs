@@ -1,4 +1,6 @@
 //! A key that signs messages.
+//!
+//! A wallet signs a [`Message`], never bytes: what it signs was checked and can be described.
 
 use std::fmt;
 
@@ -70,12 +72,14 @@ impl Wallet {
     }
 }
 
+/// The address alone: the key must not reach a log.
 impl fmt::Debug for Wallet {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Wallet").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
+/// Anything after the array but white space is refused.
 fn parse_key_file(text: &str) -> Result<Zeroizing<[u8; KEY_FILE_BYTES]>, serde_json::Error> {
     let mut parser = serde_json::Deserializer::from_str(text);
     let bytes = parser.deserialize_seq(KeyFile)?;
@@ -130,26 +134,26 @@ pub fn check_key_file_mode(mode: u32, uid_matches: bool) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::super::build::transfer_sol;
-    use super::super::vectors;
+    use super::super::testing;
     use super::*;
 
     fn wallet() -> Wallet {
-        Wallet::from_file_contents(vectors::FIRST_KEY_FILE).unwrap()
+        Wallet::from_file_contents(testing::FIRST_KEY_FILE).unwrap()
     }
 
     #[test]
     fn a_key_file_gives_its_address() {
-        assert_eq!(wallet().address().to_string(), vectors::FIRST);
+        assert_eq!(wallet().address().to_string(), testing::FIRST);
         assert!(
-            Wallet::from_file_contents(&format!("{}\n", vectors::FIRST_KEY_FILE)).is_ok(),
+            Wallet::from_file_contents(&format!("{}\n", testing::FIRST_KEY_FILE)).is_ok(),
             "a line break may follow"
         );
     }
 
     #[test]
     fn a_signed_transfer_is_that_of_the_chains_library() {
-        for vector in [vectors::SOL_TRANSFER, vectors::TOKEN_TRANSFER, vectors::TOKEN_2022_TRANSFER] {
-            let expected = vectors::transaction(vector);
+        for vector in [testing::SOL_TRANSFER, testing::TOKEN_TRANSFER, testing::TOKEN_2022_TRANSFER] {
+            let expected = testing::transaction(vector);
             let signed = wallet().sign(expected.message()).unwrap();
             assert_eq!(signed.to_base64(), vector);
             assert!(signed.is_fully_signed());
@@ -158,24 +162,24 @@ mod tests {
 
     #[test]
     fn a_message_with_another_or_a_further_signer_is_refused() {
-        let other = vectors::address(vectors::SECOND);
-        let foreign = transfer_sol(other, wallet().address(), 1, vectors::blockhash()).unwrap();
+        let other = testing::address(testing::SECOND);
+        let foreign = transfer_sol(other, wallet().address(), 1, testing::blockhash()).unwrap();
         let refusal = wallet().sign(&foreign).unwrap_err();
         assert_eq!(refusal, SignError::NotTheOnlySigner { wallet: wallet().address(), required: vec![other] });
         assert_eq!(
             refusal.to_string(),
             format!(
                 "The wallet {} signs only messages whose one signer it is; this one requires: {other}.",
-                vectors::FIRST
+                testing::FIRST
             )
         );
-        let two = vectors::transaction(vectors::WITH_LOOKUP);
+        let two = testing::transaction(testing::WITH_LOOKUP);
         assert!(wallet().sign(two.message()).is_err());
     }
 
     #[test]
     fn contents_that_are_not_64_bytes_are_refused_without_being_quoted() {
-        let numbers = vectors::FIRST_KEY_FILE;
+        let numbers = testing::FIRST_KEY_FILE;
         for text in [
             "",
             "{}",
@@ -196,15 +200,15 @@ mod tests {
 
     #[test]
     fn a_public_half_of_another_key_is_refused() {
-        let damaged = vectors::FIRST_KEY_FILE.replace(",92]", ",93]");
+        let damaged = testing::FIRST_KEY_FILE.replace(",92]", ",93]");
         assert_eq!(Wallet::from_file_contents(&damaged).unwrap_err(), WalletError::Mismatch);
-        let other_secret = vectors::FIRST_KEY_FILE.replacen("[1,", "[2,", 1);
+        let other_secret = testing::FIRST_KEY_FILE.replacen("[1,", "[2,", 1);
         assert_eq!(Wallet::from_file_contents(&other_secret).unwrap_err(), WalletError::Mismatch);
     }
 
     #[test]
     fn debug_output_shows_the_address_alone() {
-        assert_eq!(format!("{:?}", wallet()), format!("Wallet {{ address: {}, .. }}", vectors::FIRST));
+        assert_eq!(format!("{:?}", wallet()), format!("Wallet {{ address: {}, .. }}", testing::FIRST));
     }
 
     #[test]

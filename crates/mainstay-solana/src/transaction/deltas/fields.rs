@@ -43,11 +43,13 @@ pub(super) fn elements<'a>(object: &'a Value, field: &str) -> Result<&'a [Value]
     }
 }
 
+/// An address as nodes write it.
 pub(super) fn address(value: &Value, field: &str) -> Result<Address, DeltaError> {
     let parsed = value.as_str().and_then(|text| text.parse().ok());
     parsed.ok_or_else(|| invalid(field, value, "an address in base58"))
 }
 
+/// A whole number, exact up to 2^64: the parser keeps it as an integer.
 pub(super) fn number(value: &Value, field: &str) -> Result<u64, DeltaError> {
     value.as_u64().ok_or_else(|| invalid(field, value, "a whole number of 64 bits"))
 }

@@ -64,11 +64,13 @@ fn loaded_addresses(meta: &Value) -> Result<Vec<Address>, DeltaError> {
     all.map(|text| address(text, "loadedAddresses")).collect()
 }
 
+/// One balance for each account. Without them there is nothing to compare, so they must be there.
 fn lamports(meta: &Value, field: &str) -> Result<Vec<u64>, DeltaError> {
     required(meta, field)?;
     elements(meta, field)?.iter().map(|value| number(value, field)).collect()
 }
 
+/// Token accounts at one time. The oldest transactions have no such list, and then no tokens are known.
 fn holdings(meta: &Value, field: &str, accounts: &[Address]) -> Result<Vec<Holding>, DeltaError> {
     let holding = |entry: &Value| {
         let index = required(entry, "accountIndex")?;
@@ -89,7 +91,7 @@ fn holdings(meta: &Value, field: &str, accounts: &[Address]) -> Result<Vec<Holdi
 mod tests {
     use serde_json::json;
 
-    use super::super::super::vectors;
+    use super::super::super::testing;
     use super::super::balances::TokenDelta;
     use super::*;
 
@@ -156,11 +158,11 @@ mod tests {
         let meta = json!({
             "fee": 5000, "preBalances": [9_000_000_000_u64, 0, 1], "postBalances": [3_999_995_000_u64, 5_000_000_000_u64, 1],
         });
-        let result = json!({"meta": meta, "transaction": [vectors::SOL_TRANSFER, "base64"]});
+        let result = json!({"meta": meta, "transaction": [testing::SOL_TRANSFER, "base64"]});
         let deltas = deltas_of_transaction(&result).unwrap();
-        let (first, second) = (vectors::address(vectors::FIRST), vectors::address(vectors::SECOND));
+        let (first, second) = (testing::address(testing::FIRST), testing::address(testing::SECOND));
         assert_eq!(deltas.sol, [(first, -5_000_005_000), (second, 5_000_000_000)]);
-        let other = json!({"meta": meta, "transaction": [vectors::SOL_TRANSFER, "base58"]});
+        let other = json!({"meta": meta, "transaction": [testing::SOL_TRANSFER, "base58"]});
         assert!(deltas_of_transaction(&other).unwrap_err().to_string().contains("a transaction in base64"));
     }
 
@@ -186,14 +188,14 @@ mod tests {
 
     #[test]
     fn a_simulation_is_read_alike_and_may_lack_balances() {
-        let message = vectors::transaction(vectors::SOL_TRANSFER);
+        let message = testing::transaction(testing::SOL_TRANSFER);
         let without = json!({"err": null, "logs": [], "unitsConsumed": 150, "preBalances": null});
         assert_eq!(deltas_of_simulation(message.message(), &without), Ok(None));
         let with = json!({"fee": 5000, "preBalances": [10_000, 0, 1], "postBalances": [4_000, 1_000, 1]});
         let deltas = deltas_of_simulation(message.message(), &with).unwrap().unwrap();
         assert_eq!(deltas.fee, Some(5000));
         assert_eq!(deltas.sol.iter().map(|(_, change)| *change).collect::<Vec<_>>(), [-6_000, 1_000]);
-        let table = vectors::transaction(vectors::WITH_LOOKUP);
+        let table = testing::transaction(testing::WITH_LOOKUP);
         let loaded = json!({
             "preBalances": [1, 1, 1, 1, 5, 5], "postBalances": [1, 1, 1, 1, 47, 5],
             "loadedAddresses": {"writable": [text(24)], "readonly": [text(21)]},

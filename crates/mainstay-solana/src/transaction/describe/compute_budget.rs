@@ -12,6 +12,7 @@ const UNITS_PER_INSTRUCTION: u64 = 200_000;
 /// Prices are in millionths of a lamport.
 const MICRO: u128 = 1_000_000;
 
+/// A request about the resources of the whole transaction.
 enum Setting {
     HeapFrame(u32),
     UnitLimit(u32),
@@ -19,6 +20,7 @@ enum Setting {
     LoadedDataLimit(u32),
 }
 
+/// Number 0 is retired; a node refuses the transaction.
 fn read(data: &mut Reader<'_>) -> Option<Setting> {
     let setting = match data.byte("instruction").ok()? {
         1 => data.u32("bytes").map(Setting::HeapFrame),

@@ -27,6 +27,7 @@ impl Accounts {
         self.sources.len()
     }
 
+    /// The address, if it is known without the chain.
     pub(super) fn address(&self, place: usize) -> Option<Address> {
         match self.sources.get(place)? {
             AccountSource::Key(address) => Some(*address),
@@ -64,6 +65,7 @@ impl Explained {
         Self { text, warnings: Vec::new() }
     }
 
+    /// Warnings continue the sentence "Instruction 3 …" and have no full stop.
     pub(super) fn warn(mut self, warning: String) -> Self {
         self.warnings.push(warning);
         self

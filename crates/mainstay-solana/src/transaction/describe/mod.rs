@@ -1,4 +1,7 @@
 //! What a transaction does, in words and figures.
+//!
+//! Nothing that a program could run goes unmentioned: what is not decoded is named with its size and is a warning. Only the
+//! instructions of the message are seen; those that a program calls in turn appear in a simulation.
 
 mod compute_budget;
 mod instruction;
@@ -38,6 +41,7 @@ pub struct Description {
 }
 
 impl Description {
+    /// For a tool's reply. The fee is text, as it may exceed 2^53.
     pub fn to_json(&self) -> Value {
         let program = |program: &Address| json!({"address": program.to_string(), "name": program_name(program)});
         json!({
@@ -107,6 +111,7 @@ fn uses_durable_nonce(message: &Message) -> bool {
     })
 }
 
+/// One instruction: its program's name, then what the decoder of that program says.
 fn explain(message: &Message, loaded: &[Address], instruction: &Instruction) -> Explained {
     let program = message.program(instruction).unwrap_or_default();
     let mut accounts = Accounts::of(message, loaded, &instruction.accounts);

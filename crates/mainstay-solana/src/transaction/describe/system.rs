@@ -1,4 +1,5 @@
-//! Instructions of the System program: a number of four bytes, then the fields in little-endian order.
+//! Instructions of the System program: a number of four bytes, then the fields in little-endian order. The comments have the
+//! program's own names and the order of the accounts.
 
 use mainstay_core::quoted;
 
@@ -13,6 +14,7 @@ pub(super) const ADVANCE_NONCE: u32 = 4;
 pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Explained> {
     let name = |place| accounts.name(place);
     Some(match data.u32("instruction").ok()? {
+        // CreateAccount: payer, new account.
         0 => {
             let lamports = sol(data)?;
             let space = data.u64("space").ok()?;
@@ -23,8 +25,11 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
                 name(0)
             ))
         }
+        // Assign: account.
         1 => assign(&name(0), &program(data)?),
+        // Transfer: sender, receiver.
         2 => Explained::new(format!("transfer {} from {} to {}", sol(data)?, name(0), name(1))),
+        // CreateAccountWithSeed: payer, new account, base.
         3 => {
             let base = data.address("base").ok()?;
             let seed = seed(data)?;
@@ -38,23 +43,29 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
                 name(0)
             ))
         }
+        // AdvanceNonceAccount: nonce account, recent blockhashes, authority.
         ADVANCE_NONCE => Explained::new(format!("advance nonce account {}, authority {}", name(0), name(2))),
+        // WithdrawNonceAccount: nonce account, receiver, recent blockhashes, rent, authority.
         5 => {
             let text =
                 format!("withdraw {} from nonce account {} to {}, authority {}", sol(data)?, name(0), name(1), name(4));
             Explained::new(text)
         }
+        // InitializeNonceAccount: nonce account, recent blockhashes, rent.
         6 => Explained::new(format!(
             "initialize nonce account {}, authority {}",
             name(0),
             data.address("authority").ok()?
         )),
+        // AuthorizeNonceAccount: nonce account, authority.
         7 => {
             let new = data.address("authority").ok()?;
             let text = format!("change the authority of nonce account {} to {new}, authority {}", name(0), name(1));
             Explained::new(text).warn(format!("changes the authority of nonce account {} to {new}", name(0)))
         }
+        // Allocate: account.
         8 => Explained::new(format!("allocate {} bytes for account {}", data.u64("space").ok()?, name(0))),
+        // AllocateWithSeed: account, base.
         9 => {
             let base = data.address("base").ok()?;
             let seed = seed(data)?;
@@ -66,6 +77,7 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
             );
             Explained::new(text).warn(assignment_warning(&name(0), &owner))
         }
+        // AssignWithSeed: account, base.
         10 => {
             let base = data.address("base").ok()?;
             let seed = seed(data)?;
@@ -73,6 +85,7 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
             let text = format!("assign account {}, derived from {base} and seed {seed}, to program {owner}", name(0));
             Explained::new(text).warn(assignment_warning(&name(0), &owner))
         }
+        // TransferWithSeed: sender, base, receiver.
         11 => {
             let lamports = sol(data)?;
             let seed = seed(data)?;
@@ -84,6 +97,7 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
                 name(1)
             ))
         }
+        // UpgradeNonceAccount: nonce account.
         12 => Explained::new(format!("upgrade nonce account {}", name(0))),
         _ => return None,
     })

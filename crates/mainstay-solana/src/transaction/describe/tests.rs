@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use solana_hash::Hash;
 
 use super::super::message::{Header, MessageParts, Version};
-use super::super::vectors;
+use super::super::testing;
 use super::*;
 
 fn key(number: u8) -> Address {
@@ -244,7 +244,7 @@ fn associated_accounts_memos_and_the_compute_budget_are_described() {
 #[test]
 fn a_token_account_for_an_address_that_is_no_wallet_is_a_warning() {
     let mut parts = message_of(&[(ASSOCIATED_TOKEN, vec![1], 6)]).parts;
-    let derived = vectors::address("A5i5gEh5tPM1oEF8zoGeXtbwtABTLWkbEbqq4v6axWHN");
+    let derived = testing::address("A5i5gEh5tPM1oEF8zoGeXtbwtABTLWkbEbqq4v6axWHN");
     parts.account_keys[2] = derived;
     let warnings = describe(&Message::from_parts(parts).unwrap()).warnings;
     assert_eq!(
@@ -263,7 +263,7 @@ fn unknown_programs_and_instructions_are_named_with_their_size() {
         "<77>: instruction with 3 bytes of data and 6 accounts",
         "calls the program <77>, which is not a well-known one; what it does is not known.",
     );
-    let stake = vectors::address("Stake11111111111111111111111111111111111111");
+    let stake = testing::address("Stake11111111111111111111111111111111111111");
     for (program, name, data) in [
         (stake, "Stake", vec![4, 0, 0, 0]),
         (SYSTEM, "System", vec![200, 0, 0, 0]),
@@ -320,9 +320,9 @@ fn a_durable_nonce_is_a_warning_if_it_comes_first() {
 
 #[test]
 fn accounts_of_lookup_tables_are_named_by_their_place_or_by_their_loaded_address() {
-    let transaction = vectors::transaction(vectors::WITH_LOOKUP);
+    let transaction = testing::transaction(testing::WITH_LOOKUP);
     let description = describe(transaction.message());
-    let (first, second) = (vectors::address(vectors::FIRST), vectors::address(vectors::SECOND));
+    let (first, second) = (testing::address(testing::FIRST), testing::address(testing::SECOND));
     assert_eq!(description.fee_payer, first);
     assert_eq!(description.signers, [first, second]);
     assert_eq!(description.programs, [SYSTEM, MEMO_V2]);
@@ -358,17 +358,17 @@ fn the_priority_fee_is_the_price_times_the_limit_rounded_up() {
 
 #[test]
 fn a_description_as_json_names_its_programs() {
-    let transaction = vectors::transaction(vectors::TOKEN_TRANSFER);
+    let transaction = testing::transaction(testing::TOKEN_TRANSFER);
     let value = describe(transaction.message()).to_json();
-    assert_eq!(value["feePayer"], vectors::FIRST);
-    assert_eq!(value["signers"], json!([vectors::FIRST]));
+    assert_eq!(value["feePayer"], testing::FIRST);
+    assert_eq!(value["signers"], json!([testing::FIRST]));
     assert_eq!(value["programs"][1], json!({"address": TOKEN.to_string(), "name": "Token"}));
     assert_eq!(value["warnings"], json!([]));
     assert_eq!(value["maxPriorityFeeLamports"], "0");
     let mint = key(5);
     let (source, destination) =
         ("A5i5gEh5tPM1oEF8zoGeXtbwtABTLWkbEbqq4v6axWHN", "4HnG3ZwVSKuPrL18Dqfu7oWRh7C6KiL52K75KyboP2P3");
-    let (first, second) = (vectors::FIRST, vectors::SECOND);
+    let (first, second) = (testing::FIRST, testing::SECOND);
     assert_eq!(
         value["instructions"],
         json!([

@@ -1,4 +1,5 @@
-//! Instructions of the two token programs: a number of one byte, then the fields in little-endian order.
+//! Instructions of the two token programs: a number of one byte, then the fields in little-endian order. The comments have
+//! the programs' own names and the order of the accounts; signers of a multisig come after these.
 
 use super::super::amounts::{format_amount, format_sol};
 use super::super::wire::Reader;
@@ -17,6 +18,7 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &mut Accounts) -> Option<
 fn explain_one(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Explained> {
     let name = |place| accounts.name(place);
     Some(match data.byte("instruction").ok()? {
+        // InitializeMint and InitializeMint2: mint.
         0 | 20 => {
             let decimals = data.byte("decimals").ok()?;
             let authority = data.address("mint authority").ok()?;
@@ -26,29 +28,41 @@ fn explain_one(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Explained> 
                 name(0),
             ))
         }
+        // InitializeAccount: account, mint, owner.
         1 => Explained::new(format!("initialize account {} of mint {}, owner {}", name(0), name(1), name(2))),
+        // InitializeMultisig and InitializeMultisig2: multisig, then its signers.
         2 | 19 => Explained::new(format!("initialize multisig {} of {} signers", name(0), data.byte("signers").ok()?)),
+        // Transfer: source, destination, authority. The amount has no decimal places, as the mint is not given.
         3 => {
             let amount = units(data)?;
             Explained::new(format!("transfer {amount} from {} to {}, authority {}", name(0), name(1), name(2)))
         }
+        // Approve: source, delegate, owner.
         4 => approve(&units(data)?, &name(0), &name(1), &name(2)),
+        // Revoke: source, owner.
         5 => Explained::new(format!("revoke the delegate of {}, owner {}", name(0), name(1))),
+        // SetAuthority: account or mint, current authority.
         6 => set_authority(data, accounts)?,
+        // MintTo: mint, account, authority.
         7 => {
             let amount = units(data)?;
             Explained::new(format!("mint {amount} of mint {} to {}, authority {}", name(0), name(1), name(2)))
         }
+        // Burn: account, mint, authority.
         8 => burn(&units(data)?, accounts),
+        // CloseAccount: account, receiver of its lamports, owner.
         9 => {
             let text = format!("close account {}, its SOL to {}, owner {}", name(0), name(1), name(2));
             Explained::new(text).warn(format!("closes account {}; its SOL goes to {}", name(0), name(1)))
         }
+        // FreezeAccount: account, mint, authority.
         10 => {
             let text = format!("freeze account {} of mint {}, authority {}", name(0), name(1), name(2));
             Explained::new(text).warn(format!("freezes account {}: nothing can be moved from it", name(0)))
         }
+        // ThawAccount: account, mint, authority.
         11 => Explained::new(format!("thaw account {} of mint {}, authority {}", name(0), name(1), name(2))),
+        // TransferChecked: source, mint, destination, authority.
         12 => {
             let amount = checked(data)?;
             Explained::new(format!(
@@ -59,20 +73,29 @@ fn explain_one(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Explained> 
                 name(3)
             ))
         }
+        // ApproveChecked: source, mint, delegate, owner.
         13 => approve(&format!("{} of mint {}", checked(data)?, name(1)), &name(0), &name(2), &name(3)),
+        // MintToChecked: mint, account, authority.
         14 => {
             let amount = checked(data)?;
             Explained::new(format!("mint {amount} of mint {} to {}, authority {}", name(0), name(1), name(2)))
         }
+        // BurnChecked: account, mint, authority.
         15 => burn(&checked(data)?, accounts),
+        // InitializeAccount2 and InitializeAccount3: account, mint; the owner is in the data.
         16 | 18 => {
             let owner = data.address("owner").ok()?;
             Explained::new(format!("initialize account {} of mint {}, owner {owner}", name(0), name(1)))
         }
+        // SyncNative: an account of wrapped SOL.
         17 => Explained::new(format!("set the token amount of {} to the SOL it holds", name(0))),
+        // InitializeImmutableOwner: account.
         22 => Explained::new(format!("make the owner of account {} permanent", name(0))),
+        // TransferFeeExtension, which has instructions of its own.
         26 => transfer_with_fee(data, accounts)?,
+        // WithdrawExcessLamports: source, receiver, authority.
         38 => withdraw("the SOL above the rent", accounts),
+        // UnwrapLamports: source, receiver, authority.
         45 => withdraw(&unwrapped(data)?, accounts),
         _ => return None,
     })
@@ -89,11 +112,13 @@ fn burn(amount: &str, accounts: &Accounts) -> Explained {
         .warn(format!("destroys {amount} of mint {mint}"))
 }
 
+/// Both move lamports out of a token account to any receiver, which the text names.
 fn withdraw(what: &str, accounts: &Accounts) -> Explained {
     let (source, destination, authority) = (accounts.name(0), accounts.name(1), accounts.name(2));
     Explained::new(format!("withdraw {what} from {source} to {destination}, authority {authority}"))
 }
 
+/// The way by which an account changes hands without a transfer, so it is always a warning.
 fn set_authority(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Explained> {
     let kind = authority_kind(data.byte("authority type").ok()?);
     let new = optional_address(data)?;
@@ -170,6 +195,7 @@ fn units(data: &mut Reader<'_>) -> Option<String> {
     Some(format!("{} units", data.u64("amount").ok()?))
 }
 
+/// The fields that all checked instructions begin with.
 fn amount_and_decimals(data: &mut Reader<'_>) -> Option<(u64, u8)> {
     Some((data.u64("amount").ok()?, data.byte("decimals").ok()?))
 }
