@@ -13,6 +13,9 @@ pub enum DeltaError {
     Invalid { field: String, value: String, expected: &'static str },
     #[error("There are {found} entries in {field}, but {expected} accounts.")]
     Count { field: String, found: usize, expected: usize },
+    /// Refused before the entries are compared with each other, which takes the square of their number.
+    #[error("There are {found} entries in {field}; a transaction has at most {limit}.")]
+    TooMany { field: String, found: usize, limit: usize },
 }
 
 /// The error for a value of the wrong kind. Values of a node are quoted in part, as they may be large.

@@ -8,6 +8,9 @@ use super::super::signed::Transaction;
 use super::balances::{Deltas, Holding, sol_deltas, token_deltas};
 use super::fields::{DeltaError, address, elements, invalid, number, optional, required, token_amount};
 
+/// An account of a message is named by one byte.
+const MAX_ACCOUNTS: usize = 256;
+
 /// The changes of an executed transaction, from the result of `getTransaction` in any of the encodings `json`, `jsonParsed` and
 /// `base64`.
 pub fn deltas_of_transaction(result: &Value) -> Result<Deltas, DeltaError> {
@@ -28,6 +31,7 @@ pub fn deltas_of_meta(keys: &[Address], meta: &Value) -> Result<Deltas, DeltaErr
             return Err(DeltaError::Count { field: field.to_owned(), found, expected: accounts.len() });
         }
     }
+    at_most("accountKeys", accounts.len(), MAX_ACCOUNTS)?;
     let tokens =
         token_deltas(holdings(meta, "preTokenBalances", &accounts)?, holdings(meta, "postTokenBalances", &accounts)?);
     let fee = optional(meta, "fee").map(|fee| number(fee, "fee")).transpose()?;
@@ -41,6 +45,10 @@ pub fn deltas_of_simulation(message: &Message, value: &Value) -> Result<Option<D
         None => Ok(None),
         Some(_) => deltas_of_meta(message.account_keys(), value).map(Some),
     }
+}
+
+fn at_most(field: &str, found: usize, limit: usize) -> Result<(), DeltaError> {
+    if found > limit { Err(DeltaError::TooMany { field: field.to_owned(), found, limit }) } else { Ok(()) }
 }
 
 /// The account keys of a `transaction`: an object with the message, or its bytes with the name of the encoding.
@@ -84,7 +92,9 @@ fn holdings(meta: &Value, field: &str, accounts: &[Address]) -> Result<Vec<Holdi
             decimals: Some(decimals),
         })
     };
-    elements(meta, field)?.iter().map(holding).collect()
+    let entries = elements(meta, field)?;
+    at_most(field, entries.len(), accounts.len())?;
+    entries.iter().map(holding).collect()
 }
 
 #[cfg(test)]
@@ -235,5 +245,12 @@ mod tests {
         assert!(amount.contains("\"1.5\" for preTokenBalances"), "{amount}");
         assert!(deltas_of_transaction(&json!({"transaction": {}, "meta": null})).is_err());
         assert!(deltas_of_transaction(&Value::Null).is_err());
+        assert_eq!(
+            told(&|meta| meta["preTokenBalances"] = (0..5).map(|_| held(1, 60, "1")).collect()),
+            "There are 5 entries in preTokenBalances; a transaction has at most 4."
+        );
+        let many = json!({"preBalances": vec![1; 257], "postBalances": vec![1; 257]});
+        let told = deltas_of_meta(&[key(1); 257], &many).unwrap_err().to_string();
+        assert_eq!(told, "There are 257 entries in accountKeys; a transaction has at most 256.");
     }
 }

@@ -137,8 +137,8 @@ fn explain(message: &Message, loaded: &[Address], instruction: &Instruction) -> 
     explained.text = format!("{name}: {}", explained.text);
     match data.rest().len() {
         0 => explained,
-        // Programs ignore what follows their fields, so the description holds; a sender has no reason to add it.
-        extra => explained.warn(format!("has {extra} bytes of data that its program does not read")),
+        // Most programs run the instruction and ignore the rest, so it is described all the same.
+        extra => explained.warn(format!("has {extra} bytes of data after what is described")),
     }
 }
 

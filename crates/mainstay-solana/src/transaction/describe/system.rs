@@ -99,6 +99,14 @@ pub(super) fn explain(data: &mut Reader<'_>, accounts: &Accounts) -> Option<Expl
         }
         // UpgradeNonceAccount: nonce account.
         12 => Explained::new(format!("upgrade nonce account {}", name(0))),
+        // CreateAccountAllowPrefund: new account, payer. The account may hold lamports already; without a payer nothing is added.
+        13 => {
+            let lamports = sol(data)?;
+            let space = data.u64("space").ok()?;
+            let owner = program(data)?;
+            let text = format!("create account {} of {space} bytes, owned by {owner}, adding {lamports}", name(0));
+            Explained::new(if accounts.len() > 1 { format!("{text} from {}", name(1)) } else { text })
+        }
         _ => return None,
     })
 }

@@ -108,6 +108,11 @@ fn instructions_of_the_system_program_are_described() {
             "",
         ),
         (system(12, &[]), "upgrade nonce account <1>", ""),
+        (
+            system(13, &[&ten, &u64s(9), &owner]),
+            "create account <1> of 9 bytes, owned by <99>, adding 10.000000000 SOL from <2>",
+            "",
+        ),
     ] {
         check(SYSTEM, data, &format!("System: {text}"), warning);
     }
@@ -293,12 +298,17 @@ fn bytes_after_the_fields_of_an_instruction_are_a_warning() {
         SYSTEM,
         data,
         "System: transfer 0.000000001 SOL from <1> to <2>",
-        "has 3 bytes of data that its program does not read.",
+        "has 3 bytes of data after what is described.",
     );
 }
 
 #[test]
 fn an_instruction_with_too_few_accounts_says_so() {
+    let (text, _) = told(SYSTEM, system(13, &[&u64s(0), &u64s(9), &[99; 32]]), 1);
+    assert_eq!(
+        text, "System: create account <1> of 9 bytes, owned by <99>, adding 0.000000000 SOL",
+        "the payer is optional"
+    );
     let (text, _) = told(SYSTEM, system(2, &[&u64s(1)]), 1);
     assert_eq!(text, "System: transfer 0.000000001 SOL from <1> to (no account given)");
 }

@@ -5,7 +5,7 @@ use super::super::amounts::{format_amount, format_sol};
 use super::super::wire::Reader;
 use super::instruction::{Accounts, Explained};
 
-/// Several instructions in one, of the Token program alone.
+/// Several instructions in one.
 const BATCH: u8 = 255;
 
 pub(super) fn explain(data: &mut Reader<'_>, accounts: &mut Accounts) -> Option<Explained> {
