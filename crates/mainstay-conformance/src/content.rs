@@ -93,5 +93,5 @@ impl Tool for ErrorHandling {
 }
 
 pub(crate) fn embedded(uri: &str, mime: &str, text: &str) -> Block {
-    Block::Resource(Contents { uri: uri.to_owned(), mime: Some(mime.to_owned()), body: Body::Text(text.to_owned()) })
+    Block::resource(Contents { uri: uri.to_owned(), mime: Some(mime.to_owned()), body: Body::Text(text.to_owned()) })
 }

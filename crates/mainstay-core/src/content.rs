@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -38,9 +39,17 @@ impl Reply {
 }
 
 /// One piece of content, for the model or for the person behind it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    #[serde(flatten)]
+    pub content: Content,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Block {
+pub enum Content {
     Text {
         text: String,
     },
@@ -56,17 +65,50 @@ pub enum Block {
     Resource(Contents),
 }
 
+/// What a client may do with a piece of content: whom to show it to, and what to leave out first.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Annotations {
+    /// Empty means everybody.
+    pub audience: Vec<Role>,
+    /// From 0, the least important, to 1.
+    pub priority: Option<f64>,
+    pub last_modified: Option<Timestamp>,
+}
+
 impl Block {
     pub fn text(text: impl Into<String>) -> Self {
-        Self::Text { text: text.into() }
+        Content::Text { text: text.into() }.into()
     }
 
     pub fn image(data: Vec<u8>, mime: impl Into<String>) -> Self {
-        Self::Image { data, mime: mime.into() }
+        Content::Image { data, mime: mime.into() }.into()
     }
 
     pub fn audio(data: Vec<u8>, mime: impl Into<String>) -> Self {
-        Self::Audio { data, mime: mime.into() }
+        Content::Audio { data, mime: mime.into() }.into()
+    }
+
+    pub fn resource(contents: Contents) -> Self {
+        Content::Resource(contents).into()
+    }
+
+    pub fn annotated(mut self, annotations: Annotations) -> Self {
+        self.annotations = Some(annotations);
+        self
+    }
+
+    /// The text of a block that is text.
+    pub fn as_text(&self) -> Option<&str> {
+        match &self.content {
+            Content::Text { text } => Some(text),
+            Content::Image { .. } | Content::Audio { .. } | Content::Resource(_) => None,
+        }
+    }
+}
+
+impl From<Content> for Block {
+    fn from(content: Content) -> Self {
+        Self { content, annotations: None }
     }
 }
 
@@ -137,7 +179,8 @@ pub trait ResourceProvider: Send + Sync + 'static {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     User,
     Assistant,

@@ -48,8 +48,8 @@ pub use call::{Answers, Call, Context, DialectPolicy, Hold, Quota, QuotaKind};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
 pub use content::{
-    Block, Body, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Reply, ResourceInfo,
-    ResourceProvider, ResourceTemplate, Role,
+    Annotations, Block, Body, Content, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Reply,
+    ResourceInfo, ResourceProvider, ResourceTemplate, Role,
 };
 pub use digest::{canonical_digest, hex};
 pub use effect::{Approval, Effect, PlannedChange};
@@ -61,9 +61,9 @@ pub use redact::{
     escape_invisible, escape_invisible_json, quoted, recorded, redacted_brief, redacted_full, redacted_outline,
     redacted_uri,
 };
-pub use registry::{Family, Page, Registry};
+pub use registry::{Family, MetricsText, Page, Registry};
 pub use sink::{Level, NoSink, Note, Sink};
-pub use tool::{AnyTool, Output, Pace, Spec, Spelling, Tool, ToolInfo, WithText, erase};
+pub use tool::{AnyTool, Output, Pace, Spec, Spelling, Tool, ToolInfo, UntypedTool, WithText, erase, untyped};
 
 pub use futures::future::BoxFuture;
 pub use tokio_util::sync::CancellationToken;

@@ -15,7 +15,11 @@ pub struct Family {
     pub tools: Vec<Arc<dyn AnyTool>>,
     pub resources: Vec<Arc<dyn ResourceProvider>>,
     pub prompts: Vec<Arc<dyn Prompt>>,
+    pub metrics: Vec<MetricsText>,
 }
+
+/// Metrics of a family in the text format of Prometheus, as they are now. They are added to those of the server.
+pub type MetricsText = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl Family {
     pub fn new(name: impl Into<String>) -> Self {
@@ -27,8 +31,18 @@ impl Family {
         self
     }
 
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn AnyTool>>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
     pub fn resources(mut self, provider: impl ResourceProvider) -> Self {
         self.resources.push(Arc::new(provider));
+        self
+    }
+
+    pub fn metrics(mut self, text: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.metrics.push(Arc::new(text));
         self
     }
 
@@ -54,6 +68,7 @@ pub struct Registry {
     disabled: BTreeSet<String>,
     prompts: BTreeMap<String, Arc<dyn Prompt>>,
     providers: Vec<Arc<dyn ResourceProvider>>,
+    metrics: Vec<MetricsText>,
 }
 
 impl std::fmt::Debug for Registry {
@@ -80,6 +95,7 @@ impl Registry {
                 }
             }
             registry.providers.extend(family.resources);
+            registry.metrics.extend(family.metrics);
         }
         Ok(registry)
     }
@@ -136,14 +152,19 @@ impl Registry {
         &self.providers
     }
 
+    /// The metrics of all families.
+    pub fn metrics(&self) -> impl Iterator<Item = String> {
+        self.metrics.iter().map(|text| text())
+    }
+
     /// All tools, unlisted ones included: for the operator, not for callers.
     pub fn all_tools(&self) -> impl Iterator<Item = &ToolInfo> {
         self.tools.values().map(|tool| tool.info())
     }
 
-    /// The enabled tools within this caller's scopes, ordered by name.
+    /// The enabled tools of the standard endpoint within this caller's scopes, ordered by name.
     pub fn tools_for(&self, caller: &Caller, cursor: Option<&str>, limit: usize) -> Result<Page<Arc<dyn AnyTool>>> {
-        self.tools_where(caller, |tool| self.is_enabled(tool), cursor, limit)
+        self.tools_where(caller, |tool| self.is_enabled(tool) && !tool.dialects_only, cursor, limit)
     }
 
     /// The listed tools within this caller's scopes that `wanted` selects, whether they are enabled or not.

@@ -61,6 +61,9 @@ pub struct Spec {
     pub scope: Option<Scope>,
     /// It is called by those who know of it and is in no list.
     pub unlisted: bool,
+    /// It is listed in dialects and not on the standard endpoint, where every tool costs every client tokens. It can be
+    /// called there, too.
+    pub dialects_only: bool,
     /// Changes when the meaning of its arguments or its result does.
     pub version: &'static str,
     pub tags: &'static [&'static str],
@@ -84,6 +87,7 @@ impl Spec {
             may_ask: None,
             scope: None,
             unlisted: false,
+            dialects_only: false,
             version: "1.0.0",
             tags: &[],
             spellings: &[],
@@ -222,16 +226,16 @@ pub trait AnyTool: Send + Sync + 'static {
     fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>>;
 }
 
-struct Erased<T> {
-    tool: T,
+/// A tool's declaration with the check of its arguments.
+struct Declared {
     info: ToolInfo,
     /// Compiled at the first call: compiling those of all tools would be half of the work of a start.
     validator: OnceLock<Validator>,
 }
 
-impl<T: Tool> AnyTool for Erased<T> {
-    fn info(&self) -> &ToolInfo {
-        &self.info
+impl Declared {
+    fn new(spec: Spec, input: Map<String, Value>, output: Option<Map<String, Value>>) -> Self {
+        Self { info: ToolInfo::new(spec, input, output), validator: OnceLock::new() }
     }
 
     fn check(&self, args: &Value) -> Result<()> {
@@ -240,6 +244,21 @@ impl<T: Tool> AnyTool for Erased<T> {
         }
         let compiled = Validator::new(&self.info.input_schema)?;
         self.validator.get_or_init(|| compiled).check(args)
+    }
+}
+
+struct Erased<T> {
+    tool: T,
+    declared: Declared,
+}
+
+impl<T: Tool> AnyTool for Erased<T> {
+    fn info(&self) -> &ToolInfo {
+        &self.declared.info
+    }
+
+    fn check(&self, args: &Value) -> Result<()> {
+        self.declared.check(args)
     }
 
     fn call<'a>(&'a self, args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
@@ -262,8 +281,50 @@ fn read<T: DeserializeOwned>(mut args: Value) -> Result<T> {
 
 /// Turns a typed tool into what a family's list holds.
 pub fn erase<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
-    let info = ToolInfo::new(T::SPEC, schema::of_args::<T::Args>(), T::Output::schema());
-    Arc::new(Erased { tool, info, validator: OnceLock::new() })
+    let declared = Declared::new(T::SPEC, schema::of_args::<T::Args>(), T::Output::schema());
+    Arc::new(Erased { tool, declared })
+}
+
+/// A tool whose arguments are described by a schema that is made when the program runs, and not by a type: many tools of
+/// the same kind, one for each row of a table.
+pub trait UntypedTool: Send + Sync + 'static {
+    /// `args` have passed the check against the schema.
+    fn call<'a>(&'a self, args: Map<String, Value>, context: &'a Context) -> BoxFuture<'a, Result<Reply>>;
+}
+
+struct Untyped<T> {
+    tool: T,
+    declared: Declared,
+}
+
+impl<T: UntypedTool> AnyTool for Untyped<T> {
+    fn info(&self) -> &ToolInfo {
+        &self.declared.info
+    }
+
+    fn check(&self, args: &Value) -> Result<()> {
+        self.declared.check(args)
+    }
+
+    fn call<'a>(&'a self, mut args: Value, context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
+        schema::spell_integers(&mut args);
+        match args {
+            Value::Object(args) => self.tool.call(args, context),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+                Box::pin(std::future::ready(Err(Error::invalid("The arguments must be an object."))))
+            }
+        }
+    }
+}
+
+/// Turns a tool with these schemas into what a family's list holds.
+pub fn untyped(
+    spec: Spec,
+    input: Map<String, Value>,
+    output: Option<Map<String, Value>>,
+    tool: impl UntypedTool,
+) -> Arc<dyn AnyTool> {
+    Arc::new(Untyped { tool, declared: Declared::new(spec, input, output) })
 }
 
 #[cfg(test)]

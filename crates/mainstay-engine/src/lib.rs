@@ -141,7 +141,7 @@ impl Engine {
         let metrics = &self.0.metrics;
         metrics.in_flight.set(i64::try_from(self.0.gate.running()).unwrap_or(i64::MAX));
         metrics.store_queue.set(i64::try_from(self.0.store.queued()).unwrap_or(i64::MAX));
-        metrics.render(self.uptime())
+        metrics.render(self.uptime(), self.registry().metrics())
     }
 
     /// Sets the gauge of open sessions.

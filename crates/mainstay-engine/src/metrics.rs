@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mainstay_core::{Error, Result};
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -71,11 +71,14 @@ impl Metrics {
         self.seconds.get_or_create(&TargetLabel { target: target.clone() }).observe(took.as_secs_f64());
     }
 
-    /// The text that Prometheus scrapes. The uptime is set now; everything else is kept up to date.
-    pub(crate) fn render(&self, uptime: Duration) -> Result<String> {
+    /// The text that Prometheus scrapes, with that of tool families. The uptime is set now; everything else is kept up to
+    /// date.
+    pub(crate) fn render(&self, uptime: Duration, families: impl Iterator<Item = String>) -> Result<String> {
         self.uptime.set(uptime.as_secs_f64());
         let mut text = String::new();
-        encode(&mut text, &self.registry).map_err(Error::internal)?;
+        encode_registry(&mut text, &self.registry).map_err(Error::internal)?;
+        text.extend(families);
+        encode_eof(&mut text).map_err(Error::internal)?;
         Ok(text)
     }
 }

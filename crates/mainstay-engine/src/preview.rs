@@ -40,9 +40,6 @@ fn text(reply: &Reply) -> String {
     if let Some(value) = &reply.structured {
         return redacted_outline(value);
     }
-    let texts = reply.content.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
-        Block::Image { .. } | Block::Audio { .. } | Block::Resource(_) => None,
-    });
+    let texts = reply.content.iter().filter_map(Block::as_text);
     redacted_outline(&texts.collect::<Vec<_>>().join("\n").into())
 }

@@ -1,20 +1,20 @@
 //! The content of a reply as JSON, for dialects that have no form of their own for it.
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use mainstay_core::{Block, Body, Contents, Reply};
+pub(crate) use base64::engine::general_purpose::STANDARD as BASE64;
+use mainstay_core::{Block, Body, Content, Contents, Reply};
 use serde_json::{Value, json};
 
 /// One block; binary data in base64.
 fn block(block: Block) -> Value {
-    match block {
-        Block::Text { text } => json!({"type": "text", "text": text}),
-        Block::Image { data, mime } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
-        Block::Audio { data, mime } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
-        Block::Resource(Contents { uri, mime, body: Body::Text(text) }) => {
+    match block.content {
+        Content::Text { text } => json!({"type": "text", "text": text}),
+        Content::Image { data, mime } => json!({"type": "image", "data": BASE64.encode(data), "mime": mime}),
+        Content::Audio { data, mime } => json!({"type": "audio", "data": BASE64.encode(data), "mime": mime}),
+        Content::Resource(Contents { uri, mime, body: Body::Text(text) }) => {
             json!({"type": "resource", "uri": uri, "mime": mime, "text": text})
         }
-        Block::Resource(Contents { uri, mime, body: Body::Bytes(bytes) }) => {
+        Content::Resource(Contents { uri, mime, body: Body::Bytes(bytes) }) => {
             json!({"type": "resource", "uri": uri, "mime": mime, "data": BASE64.encode(bytes)})
         }
     }
@@ -30,11 +30,7 @@ pub(crate) fn body(body: Body) -> String {
 
 /// The text of a reply, one block a line; other blocks are left out.
 pub(crate) fn texts(blocks: &[Block]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
-        Block::Image { .. } | Block::Audio { .. } | Block::Resource(_) => None,
-    });
-    texts.collect::<Vec<_>>().join("\n")
+    blocks.iter().filter_map(Block::as_text).collect::<Vec<_>>().join("\n")
 }
 
 /// The value of a reply, bare. A reply that is only content becomes an object that holds it.

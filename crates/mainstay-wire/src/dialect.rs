@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use mainstay_core::schema::Validator;
 use mainstay_core::{
-    Contents, DialectPolicy, Error, Kind, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, Result, ToolInfo,
-    quoted, recorded,
+    Contents, DialectPolicy, Error, Kind, PromptInfo, PromptReply, Quota, Reply, ResourceInfo, ResourceTemplate,
+    Result, ToolInfo, quoted, recorded,
 };
 use serde_json::{Value, json};
 
@@ -198,6 +198,11 @@ pub trait Dialect: Send + Sync + 'static {
         Value::Null
     }
 
+    /// The result of listing templates of resources.
+    fn template_list(&self, _templates: &[ResourceTemplate]) -> Value {
+        Value::Null
+    }
+
     /// The content of a resource. `listed` is its entry in the list, if it is there.
     fn contents(&self, _uri: &str, _contents: Vec<Contents>, _listed: Option<&ResourceInfo>) -> Result<Value> {
         Err(unsupported())
@@ -258,6 +263,16 @@ pub trait Dialect: Send + Sync + 'static {
     /// The JSON-RPC error for a request that HTTP rejects with this status; `None` for a plain text response.
     fn http_error(&self, _status: u16, _reason: &str) -> Option<ErrorResponse> {
         None
+    }
+
+    /// Headers that every HTTP response has, those of rejected requests included.
+    fn http_headers(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    /// Whether an HTTP request has to say that it is JSON. Otherwise it may say nothing.
+    fn requires_content_type(&self) -> bool {
+        false
     }
 
     /// Whether HTTP requests name a session, a user and a request id in headers.

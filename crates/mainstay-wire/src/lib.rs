@@ -16,6 +16,7 @@ pub mod jsonrpc;
 pub mod mira;
 mod reason;
 mod request;
+pub mod solana;
 pub mod sse;
 pub mod testing;
 pub mod toolkit;
@@ -30,4 +31,4 @@ pub use reason::reason;
 pub use request::{Operation, Request};
 
 /// The dialects of this server, besides the standard protocol.
-pub const DIALECTS: [DialectEntry; 4] = [mira::ENTRY, agents::ENTRY, context::ENTRY, toolkit::ENTRY];
+pub const DIALECTS: [DialectEntry; 5] = [mira::ENTRY, agents::ENTRY, context::ENTRY, solana::ENTRY, toolkit::ENTRY];

@@ -52,6 +52,7 @@ pub enum Operation {
         args: Option<Value>,
     },
     ListResources,
+    ListResourceTemplates,
     ReadResource {
         uri: String,
     },

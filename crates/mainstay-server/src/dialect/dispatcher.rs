@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mainstay_core::{
-    Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, Result, Scope, Sink, ToolInfo, recorded,
-    redacted_uri,
+    Call, Caller, CancellationToken, Error, Kind, NoSink, ResourceInfo, ResourceProvider, Result, Scope, Sink,
+    ToolInfo, recorded, redacted_uri,
 };
 use mainstay_engine::Engine;
 use mainstay_wire::{
@@ -36,7 +36,7 @@ pub(crate) struct Dispatcher {
     endpoint: Endpoint,
     /// The version of this program, which some dialects tell in `initialize`.
     version: &'static str,
-    /// Of the one client that a dispatcher on stdio serves. Dialects that depend on it are not served over HTTP.
+    /// Of the one client that a dispatcher on stdio serves; over HTTP there is none.
     state: Mutex<ConnectionState>,
 }
 
@@ -93,7 +93,11 @@ impl Dispatcher {
     /// Whether the connection accepts a request in its present state. A transport on which requests run at once asks in
     /// the order they arrived in.
     pub(crate) fn accept(&self, request: &Request) -> std::result::Result<(), ErrorResponse> {
-        self.dialect.accept(&mut self.state.lock(), &request.operation)
+        match self.endpoint {
+            Endpoint::Stdio => self.dialect.accept(&mut self.state.lock(), &request.operation),
+            // Requests of many clients arrive here, each on its own.
+            Endpoint::Http { .. } => Ok(()),
+        }
     }
 
     /// Carries out a request, or answers with the error for one that was not accepted.
@@ -153,6 +157,11 @@ impl Dispatcher {
                 let list = async { Ok(self.dialect.resource_list(&self.fresh_resources().await)) };
                 let listed = self.query("resources/list", Some(Scope::Read), context, list).await;
                 self.encode(listed, "resources/list", context)
+            }
+            Operation::ListResourceTemplates => {
+                let list =
+                    || Ok(self.dialect.template_list(&self.provider().map(|p| p.templates()).unwrap_or_default()));
+                self.list("resources/templates/list", context, list).await
             }
             Operation::ListPrompts => {
                 self.list("prompts/list", context, || Ok(self.dialect.prompt_list(self.prompts()?))).await
@@ -319,17 +328,19 @@ impl Dispatcher {
         Ok((page.items.iter().filter_map(|tool| entry(tool.info())).collect(), page.next))
     }
 
+    /// The provider of the dialect's resources.
+    fn provider(&self) -> Option<&Arc<dyn ResourceProvider>> {
+        self.dialect.known_resource().and_then(|uri| self.engine.registry().provider(uri))
+    }
+
     /// The resources of the dialect, in its contract's order.
     pub(crate) fn resources(&self) -> Vec<ResourceInfo> {
-        let known = self.dialect.known_resource();
-        let registry = self.engine.registry();
-        known.and_then(|uri| registry.provider(uri)).map(|provider| provider.list()).unwrap_or_default()
+        self.provider().map(|provider| provider.list()).unwrap_or_default()
     }
 
     /// The same as they are now, where some of them are files that may change.
     async fn fresh_resources(&self) -> Vec<ResourceInfo> {
-        let known = self.dialect.known_resource();
-        match known.and_then(|uri| self.engine.registry().provider(uri)) {
+        match self.provider() {
             Some(provider) => provider.list_fresh().await,
             None => Vec::new(),
         }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use mainstay_core::{Block, PromptReply, Registry};
+use mainstay_core::{Content, PromptReply, Registry};
 use mainstay_wire::Dialect;
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ impl ToolNames {
     /// Respells the texts of a prompt.
     pub(super) fn respell_prompt(&self, prompt: &mut PromptReply) {
         for message in &mut prompt.messages {
-            if let Block::Text { text } = &mut message.content {
+            if let Content::Text { text } = &mut message.content.content {
                 *text = self.text(text);
             }
         }

@@ -59,8 +59,10 @@ impl DialectEndpoint {
             let rejected = self.rejected(StatusCode::METHOD_NOT_ALLOWED, "Send JSON-RPC messages with POST.");
             return Ok(([(header::ALLOW, "POST")], rejected).into_response());
         }
-        // A missing Content-Type is accepted: contract clients leave it out.
-        if parts.headers.contains_key(header::CONTENT_TYPE) && body::media_type(&parts.headers) != body::JSON {
+        // Where the contract does not require it, a missing Content-Type is accepted: its clients leave it out.
+        let names_type =
+            parts.headers.contains_key(header::CONTENT_TYPE) || self.dispatcher.dialect.requires_content_type();
+        if names_type && body::media_type(&parts.headers) != body::JSON {
             return Ok(self.rejected(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Send the message as application/json."));
         }
         let bytes = self.read(body, self.message_bytes).await?;
@@ -143,6 +145,19 @@ pub(super) fn json_response(http: HttpError, body: impl Into<Body>) -> HttpRespo
 
 fn status_code(status: u16) -> StatusCode {
     StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// Adds the headers that the dialect's contract has on every response.
+pub(crate) async fn add_headers(
+    State(endpoint): State<Arc<DialectEndpoint>>,
+    request: Request,
+    next: Next,
+) -> HttpResponse {
+    let mut response = next.run(request).await;
+    for (name, value) in endpoint.dispatcher.dialect.http_headers() {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    response
 }
 
 /// Gives the rejection of a request without a valid token a body in the dialect's terms, where it has one for it. Status

@@ -41,6 +41,7 @@ pub fn openapi(version: &str, requires_token: bool) -> Value {
             {"name": "agents", "description": "Coordination of agents by JSON-RPC and REST."},
             {"name": "mcp", "description": "The Model Context Protocol."},
             {"name": "mira", "description": "Tools as JSON-RPC methods."},
+            {"name": "solana", "description": "The Solana chain as JSON-RPC methods."},
             {"name": "operation", "description": "Health, metrics, and this document."},
             {"name": "authorization", "description": "Access tokens."},
         ],

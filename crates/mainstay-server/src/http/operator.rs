@@ -10,7 +10,7 @@ use axum::{Extension, Json};
 use bytes::Bytes;
 use http::{StatusCode, header};
 use mainstay_engine::Engine;
-use serde_json::json;
+use mainstay_wire::solana;
 
 use super::body;
 use crate::connection::Connection;
@@ -45,15 +45,19 @@ pub(super) fn asset(media_type: &str, text: &'static str) -> Response {
 
 /// `GET /health`: 503 if the store does not answer. Needs no token and is not audited: load balancers call it often.
 pub(crate) async fn health(State(engine): State<Engine>) -> Response {
-    let uptime = engine.uptime().as_secs();
-    match engine.healthy().await {
-        Ok(()) => Json(json!({"status": "ok", "uptime_seconds": uptime})).into_response(),
+    // Contract 003 describes this route and names a service; what it promises is here, whatever else the server does.
+    let mut body = solana::health();
+    body.insert("uptime_seconds".to_owned(), engine.uptime().as_secs().into());
+    let (status, word) = match engine.healthy().await {
+        Ok(()) => (StatusCode::OK, "ok"),
         Err(error) => {
             tracing::error!(detail = error.detail, "the health check failed");
-            let body = Json(json!({"status": "unavailable", "uptime_seconds": uptime, "reason": error.public}));
-            (StatusCode::SERVICE_UNAVAILABLE, body).into_response()
+            body.insert("reason".to_owned(), error.public.into());
+            (StatusCode::SERVICE_UNAVAILABLE, "unavailable")
         }
-    }
+    };
+    body.insert("status".to_owned(), word.into());
+    (status, Json(body)).into_response()
 }
 
 /// `GET /metrics`. Needs the scope `read`: the metrics show which tools are called.

@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, any, get, post};
 use bytes::Bytes;
 use mainstay_auth::Authenticator;
 use mainstay_engine::Engine;
-use mainstay_wire::{agents, mira};
+use mainstay_wire::{agents, mira, solana};
 use serde_json::{Value, json};
 
 use super::api::{self, View};
@@ -146,6 +146,7 @@ fn protocol_routes() -> Vec<Route> {
                 .responds(415, not_json),
         ),
         Route::dialect("/jsonrpc", agents::NAME, jsonrpc_operation()),
+        Route::dialect("/api/mcp", solana::NAME, solana_operation()),
     ]
 }
 
@@ -180,6 +181,31 @@ fn jsonrpc_operation() -> Operation {
                 (415, "The message is not application/json (-32600)."),
                 (429, "Rate limit exceeded (-32002). See Retry-After and X-RateLimit-Limit, -Remaining and -Reset."),
                 (500, "Internal error (-32603) or server error (-32000)."),
+            ],
+        )
+}
+
+/// The dialect `solana`. Errors are in the body of a response with status 200, unless HTTP rejects the request.
+fn solana_operation() -> Operation {
+    let request = |method: &str, params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    let client = json!({"protocolVersion": "2024-11-05", "capabilities": {},
+        "clientInfo": {"name": "my-client", "version": "1.0.0"}});
+    let balance = json!({"name": "getBalance", "arguments": {"pubkey": "11111111111111111111111111111112"}});
+    message("solana", "Read the Solana chain by JSON-RPC")
+        .describe(
+            "MCP 2024-11-05 without a session. Methods: initialize, ping, tools/list, tools/call, resources/list, \
+             resources/templates/list, resources/read, and every tool by its own name. Every response has the headers \
+             X-MCP-Version and Cache-Control: no-cache.",
+        )
+        .shows("initialize", "Negotiate the version", &request("initialize", client))
+        .shows("tools/call", "Call a tool", &request("tools/call", balance))
+        .errors(
+            "Response",
+            &[
+                (401, "The access token is missing or not valid (-32600)."),
+                (405, "A method other than POST (-32600)."),
+                (413, "The message is longer than server.message_bytes (-32600)."),
+                (415, "The message is not application/json (-32600)."),
             ],
         )
 }
@@ -388,7 +414,8 @@ pub(super) fn router(routes: Vec<Route>, services: &Services<'_>) -> Result<Rout
             (Handler::Dialect(name), _) => {
                 let endpoint = (services.dialect)(name, services.origin.clone().map(|origin| origin + route.path))?;
                 checked(any(dialect::serve).with_state(endpoint.clone()))
-                    .layer(from_fn_with_state(endpoint, dialect::describe_unauthorized))
+                    .layer(from_fn_with_state(endpoint.clone(), dialect::describe_unauthorized))
+                    .layer(from_fn_with_state(endpoint, dialect::add_headers))
             }
         };
         Ok::<_, StartError>(router.route(route.path, handler))

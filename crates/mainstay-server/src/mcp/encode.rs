@@ -4,8 +4,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
-    Block, Body, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply, ResourceInfo, ResourceTemplate,
-    Role, ToolInfo,
+    Annotations, Block, Body, Content, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
+    ResourceInfo, ResourceTemplate, Role, ToolInfo,
 };
 use mainstay_wire::reason;
 use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
@@ -139,13 +139,39 @@ pub(super) fn reply(reply: Reply) -> CallToolResult {
     result
 }
 
+fn annotated(mut block: ContentBlock, annotations: Annotations) -> ContentBlock {
+    let mut out = wire::Annotations::default();
+    let role = |role| match role {
+        Role::User => wire::Role::User,
+        Role::Assistant => wire::Role::Assistant,
+    };
+    out.audience = Some(annotations.audience.into_iter().map(role).collect()).filter(|all: &Vec<_>| !all.is_empty());
+    #[expect(clippy::cast_possible_truncation, reason = "the SDK has no more digits, and an importance needs none")]
+    let priority = annotations.priority.map(|priority| priority as f32);
+    out.priority = priority;
+    out.last_modified = annotations.last_modified.map(|time| time.to_string());
+    match &mut block {
+        ContentBlock::Text(content) => content.annotations = Some(out),
+        ContentBlock::Image(content) => content.annotations = Some(out),
+        ContentBlock::Audio(content) => content.annotations = Some(out),
+        ContentBlock::Resource(content) => content.annotations = Some(out),
+        // No block of ours is one.
+        ContentBlock::ResourceLink(_) | _ => {}
+    }
+    block
+}
+
 /// A content block. Images and audio travel in base64, like the bytes of a resource.
 fn block(block: Block) -> ContentBlock {
-    match block {
-        Block::Text { text } => ContentBlock::text(text),
-        Block::Image { data, mime } => ContentBlock::image(BASE64.encode(data), mime),
-        Block::Audio { data, mime } => ContentBlock::audio(BASE64.encode(data), mime),
-        Block::Resource(resource) => ContentBlock::resource(contents(resource)),
+    let out = match block.content {
+        Content::Text { text } => ContentBlock::text(text),
+        Content::Image { data, mime } => ContentBlock::image(BASE64.encode(data), mime),
+        Content::Audio { data, mime } => ContentBlock::audio(BASE64.encode(data), mime),
+        Content::Resource(resource) => ContentBlock::resource(contents(resource)),
+    };
+    match block.annotations {
+        Some(annotations) => annotated(out, annotations),
+        None => out,
     }
 }
 

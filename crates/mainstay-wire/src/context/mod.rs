@@ -76,7 +76,7 @@ impl Dialect for Context {
 
     /// The text of a reply, unchanged. A tool that reports its own failure does so in words that are not the contract's.
     fn reply(&self, _tool: &str, reply: Reply) -> Encoded {
-        if let Some(Block::Text { text, .. }) = reply.content.first()
+        if let Some(text) = reply.content.first().and_then(Block::as_text)
             && !reply.failed
         {
             return Ok(tool_result(text, ""));

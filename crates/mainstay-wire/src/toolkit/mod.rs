@@ -11,8 +11,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainstay_core::schema::Validator;
 use mainstay_core::{
-    Block, Body, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, QuotaKind, Reply, ResourceInfo,
-    Result, Role, ToolInfo,
+    Block, Body, Content, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, QuotaKind, Reply,
+    ResourceInfo, Result, Role, ToolInfo,
 };
 use serde_json::{Map, Value, json};
 
@@ -110,7 +110,7 @@ impl Dialect for Toolkit {
             Some(value) => text_result(&value.to_string()),
             None => match reply.content.as_slice() {
                 // May be megabytes, and is not copied.
-                [Block::Text { text }] => text_result(text),
+                [Block { content: Content::Text { text }, .. }] => text_result(text),
                 blocks => text_result(&texts(blocks)),
             },
         }
@@ -221,6 +221,7 @@ impl Dialect for Toolkit {
             Operation::ListTools(_) => (state.request(), "tools/list"),
             Operation::CallTool { .. } => (state.request(), "tools/call"),
             Operation::ListResources => (state.request(), "resources/list"),
+            Operation::ListResourceTemplates => (state.request(), "resources/templates/list"),
             Operation::ReadResource { .. } => (state.request(), "resources/read"),
             Operation::ListPrompts => (state.request(), "prompts/list"),
             Operation::GetPrompt { .. } => (state.request(), "prompts/get"),

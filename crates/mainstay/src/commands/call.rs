@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use mainstay_core::{
-    Answer, AnswerAction, Block, Body, BoxFuture, Call, Caller, Contents, Error, Kind, Note, OpenQuestions, Question,
+    Answer, AnswerAction, Body, BoxFuture, Call, Caller, Content, Contents, Error, Kind, Note, OpenQuestions, Question,
     Reply, Sink,
 };
 use serde_json::{Map, Value, json};
@@ -86,12 +86,12 @@ fn print(reply: &Reply, as_json: bool) -> anyhow::Result<()> {
         return Ok(());
     }
     for block in &reply.content {
-        match block {
-            Block::Text { text } | Block::Resource(Contents { body: Body::Text(text), .. }) => print_line(text),
-            Block::Image { data, mime } | Block::Audio { data, mime } => {
+        match &block.content {
+            Content::Text { text } | Content::Resource(Contents { body: Body::Text(text), .. }) => print_line(text),
+            Content::Image { data, mime } | Content::Audio { data, mime } => {
                 print_line(format_args!("[{mime}, {} bytes]", data.len()))
             }
-            Block::Resource(Contents { uri, body: Body::Bytes(bytes), .. }) => {
+            Content::Resource(Contents { uri, body: Body::Bytes(bytes), .. }) => {
                 print_line(format_args!("[{uri}, {} bytes]", bytes.len()))
             }
         }

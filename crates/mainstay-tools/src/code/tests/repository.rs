@@ -81,8 +81,5 @@ pub(super) async fn call<T: Tool<Output = Reply>>(tool: &T, args: Value) -> Resu
 
 /// The text of a reply.
 pub(super) fn text(reply: &Reply) -> &str {
-    match reply.content.first() {
-        Some(mainstay_core::Block::Text { text }) => text,
-        _ => panic!("not a text"),
-    }
+    reply.content.first().and_then(mainstay_core::Block::as_text).unwrap()
 }

@@ -1,6 +1,6 @@
 //! The five tools, the resources and the prompts, as a client uses them.
 
-use mainstay_core::{Block, Effect, Kind, Reason, Scope, hex};
+use mainstay_core::{Effect, Kind, Reason, Scope, hex};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -9,8 +9,8 @@ use super::{Sample, files};
 const MAKEFILE: &str = "template://makefile/rust/cli";
 
 fn text(reply: &mainstay_core::Reply) -> &str {
-    let [Block::Text { text }] = reply.content.as_slice() else { panic!("{reply:?}") };
-    text
+    let [block] = reply.content.as_slice() else { panic!("{reply:?}") };
+    block.as_text().unwrap()
 }
 
 #[tokio::test]

@@ -1,0 +1,83 @@
+//! The Solana chain (contract 003): its RPC methods as tools under their own names, and tools that explain and prepare
+//! transactions. Nothing here signs or sends.
+//!
+//! The methods come from the table in mainstay-solana (`method_tool.rs`); removed ones answer with what replaces them
+//! (`removed.rs`). `chain.rs` is what all tools share. The tools of our own, the resources and the prompt are a file each.
+
+mod build_transfer;
+mod chain;
+mod describe;
+mod display;
+mod explanation;
+mod failure;
+mod method_tool;
+mod metrics;
+mod networks;
+mod prompt;
+mod removed;
+mod resources;
+mod rpc;
+mod session_slots;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use mainstay_core::{Effect, Family, Result, Spec};
+use serde_json::{Map, Value, json};
+
+use chain::Chain;
+use settings::ToolProfile;
+pub use settings::{Profile, SolanaNetwork, SolanaSettings, ToolProfile as SolanaTools};
+
+use crate::setup::Setup;
+
+/// The dialect in which the tools have the names of the chain.
+const DIALECT: &str = "solana";
+
+/// A declaration with what the tools have in common.
+const fn spec(verb: &'static str, effect: Effect) -> Spec {
+    Spec { open_world: true, tags: &["solana"], ..Spec::new("solana", verb, effect) }
+}
+
+/// The form of what every method of the chain returns.
+fn output_schema() -> Map<String, Value> {
+    let schema = json!({
+        "type": "object",
+        "required": ["network", "value"],
+        "properties": {
+            "network": {"type": "string"},
+            "context": {
+                "type": "object",
+                "properties": {"slot": {"type": "integer"}, "apiVersion": {"type": "string"}},
+            },
+            "value": {},
+            "display": {"type": "object"},
+            "cached": {"type": "boolean"},
+            "ageMs": {"type": "integer"},
+            "truncated": {"type": "boolean"},
+            "next": {"type": "string"},
+        },
+    });
+    match schema {
+        Value::Object(schema) => schema,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+    }
+}
+
+/// The family. Fails if the configuration of its networks is not valid.
+pub(crate) fn family(setup: &Setup) -> Result<Family> {
+    let settings = &setup.solana;
+    let chain = Chain::new(settings)?;
+    let profile: &ToolProfile = &settings.tools;
+    let metrics = chain.metrics().clone();
+    Ok(Family::new("solana")
+        .tools(method_tool::tools(&chain, profile))
+        .tools([rpc::tool(&chain)])
+        .tools(removed::tools())
+        .tool(networks::Networks(chain.clone()))
+        .tool(describe::DescribeTransaction(chain.clone()))
+        .tool(build_transfer::BuildTransfer(chain.clone()))
+        .resources(resources::ChainResources(chain.clone()))
+        .prompt(prompt::ExplainTransaction(chain))
+        .metrics(move || metrics.text()))
+}
