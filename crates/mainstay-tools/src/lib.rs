@@ -15,6 +15,7 @@ mod planning;
 mod progress;
 mod server;
 mod setup;
+mod solana;
 pub mod templates;
 #[cfg(test)]
 mod testing;
@@ -25,10 +26,11 @@ mod watch;
 use mainstay_core::{Error, Family, Result};
 
 pub use setup::{AgentsSettings, CodeSettings, ContextSettings, LazyDocument, Setup, TemplatesSettings};
+pub use solana::{Profile as SolanaProfile, SolanaNetwork, SolanaSettings, SolanaTools};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
-pub const FAMILIES: [&str; 7] = ["agents", "code", "context", "exec", "files", "server", "templates"];
+pub const FAMILIES: [&str; 8] = ["agents", "code", "context", "exec", "files", "server", "solana", "templates"];
 
 /// The wanted families; all of them if none is named. An unknown name is an error, because a typing mistake must not
 /// result in a server without tools.
@@ -46,6 +48,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),
+        solana::family(setup)?,
         templates::family(setup),
     ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::solana::SolanaSettings;
 use crate::watch::ResourceWatcher;
 
 /// The OpenAPI description of the server. It is made when somebody asks: most clients on stdio never do.
@@ -30,6 +31,7 @@ pub struct Setup {
     /// The directory in which metrics of source files are kept from one start to the next.
     pub code_cache: PathBuf,
     pub templates: TemplatesSettings,
+    pub solana: SolanaSettings,
     /// The directory of the context caches.
     pub caches: PathBuf,
     pub store: Store,

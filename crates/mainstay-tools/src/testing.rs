@@ -8,7 +8,7 @@ use mainstay_store::{Store, StoreOptions};
 use serde_json::json;
 
 use crate::watch::ResourceWatcher;
-use crate::{AgentsSettings, CodeSettings, ContextSettings, Setup, TemplatesSettings};
+use crate::{AgentsSettings, CodeSettings, ContextSettings, Setup, SolanaSettings, TemplatesSettings};
 
 /// A setup whose workspace, caches and store lie in this directory.
 pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
@@ -28,6 +28,7 @@ pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
         code: CodeSettings::default(),
         code_cache: directory.path().join("code"),
         templates: TemplatesSettings::default(),
+        solana: SolanaSettings::default(),
         caches: directory.path().join("caches"),
         store: Store::open(&url, StoreOptions::default()).await.unwrap(),
         openapi: Arc::new(LazyLock::new(Box::new(|| json!({"openapi": "3.1.0"})))),

@@ -8,7 +8,7 @@ use mainstay_engine::EngineSettings;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
-use mainstay_tools::{AgentsSettings, CodeSettings, ContextSettings, TemplatesSettings};
+use mainstay_tools::{AgentsSettings, CodeSettings, ContextSettings, SolanaSettings, TemplatesSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -39,6 +39,7 @@ pub struct Config {
     pub context: ContextSettings,
     pub code: CodeSettings,
     pub templates: TemplatesSettings,
+    pub solana: SolanaSettings,
     /// The file it was read from, if there was one.
     #[serde(skip)]
     pub file: Option<PathBuf>,
@@ -54,6 +55,10 @@ const DATA_HOME: &str = ".local/share";
 /// Contract 002's variable for `context.tool_timeout_secs`.
 const TOOL_TIMEOUT: &str = "CONTEXT_TOOL_TIMEOUT_SECS";
 
+/// The variables by which other tools of the Solana chain are told a node and a commitment.
+const SOLANA_NODE: &str = "SOLANA_RPC_URL";
+const SOLANA_COMMITMENT: &str = "SOLANA_COMMITMENT";
+
 /// Reads the configuration. A setting that does not exist is an error, so that a typing mistake does not go unnoticed.
 pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, String)>) -> anyhow::Result<Config> {
     let file = match &flags.config {
@@ -66,9 +71,14 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
     };
     // Applied last, because contract 002 gives it precedence over the file and other variables.
     let mut tool_timeout = None;
+    let mut solana_node = None;
     for (name, value) in environment {
         if name == TOOL_TIMEOUT {
             tool_timeout = Some(seconds(&value)?);
+        } else if name == SOLANA_NODE {
+            solana_node = Some(value);
+        } else if name == SOLANA_COMMITMENT {
+            set(&mut table, &["solana".to_owned(), "commitment".to_owned()], Value::String(value))?;
         } else if let Some(path) = name.strip_prefix(PREFIX) {
             let keys: Vec<String> = path.split("__").map(str::to_ascii_lowercase).collect();
             set(&mut table, &keys, parse_value(&value)).with_context(|| format!("{name} is not a valid setting"))?;
@@ -82,6 +92,9 @@ pub(crate) fn load(flags: &Flags, environment: impl Iterator<Item = (String, Str
     config.context.tool_timeout_secs = tool_timeout.unwrap_or(config.context.tool_timeout_secs);
     if config.context.tool_timeout_secs == 0 {
         bail!("context.tool_timeout_secs is 0, so every call would time out; set it to 1 or more");
+    }
+    if let Some(url) = solana_node.filter(|url| !url.is_empty()) {
+        config.solana.use_node(&url);
     }
     config.file = file;
     Ok(config)
@@ -157,9 +170,13 @@ impl Config {
         self.file.clone().or_else(default_file)
     }
 
-    /// Whether only context caches are served. Then no workspace is needed.
-    pub(crate) fn serves_caches_only(&self) -> bool {
-        self.tools == ["context"]
+    /// What is served, if it needs no workspace.
+    pub(crate) fn served_without_workspace(&self) -> Option<&'static str> {
+        match self.tools.as_slice() {
+            [family] if family == "context" => Some("context caches"),
+            [family] if family == "solana" => Some("the Solana chain"),
+            _ => None,
+        }
     }
 
     /// The directory that contains the context caches.
@@ -190,7 +207,9 @@ impl Config {
             (Some(scheme), Some(at)) if at > scheme => format!("{}***{}", &url[..scheme + 3], &url[at..]),
             _ => url.clone(),
         });
-        Self { store: store.map(|url| mask_query(&url)), ..self.clone() }
+        let mut solana = self.solana.clone();
+        solana.redact();
+        Self { store: store.map(|url| mask_query(&url)), solana, ..self.clone() }
     }
 }
 

@@ -58,7 +58,10 @@ fn empty_workspace(config: &Config) -> anyhow::Result<Workspace> {
 pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Result<Engine> {
     // Sessions, watched files and commands need more descriptors than the usual soft limit of 1024.
     mainstay_sandbox::raise_open_files();
-    let workspace = if config.serves_caches_only() { empty_workspace(config)? } else { open_workspace(config)? };
+    let workspace = match config.served_without_workspace() {
+        Some(_) => empty_workspace(config)?,
+        None => open_workspace(config)?,
+    };
     let store = open_store(config).await?;
     if config.context.cache_root.is_none() {
         make_private_dir(&config.cache_root()?)?;
@@ -75,6 +78,7 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         code: config.code.clone(),
         code_cache: config.data_dir()?.join("code"),
         templates: config.templates.clone(),
+        solana: config.solana.clone(),
         caches: config.cache_root()?,
         store: store.clone(),
         openapi: Arc::new(LazyLock::new(Box::new(move || mainstay_server::openapi(VERSION, with_tokens)))),
@@ -127,10 +131,9 @@ fn engine_settings(config: &Config) -> EngineSettings {
 
 /// What the server tells clients about itself.
 pub(crate) fn about(config: &Config) -> anyhow::Result<About> {
-    let serves = if config.serves_caches_only() {
-        "context caches".to_owned()
-    } else {
-        format!("the workspace {}", config.workspace()?.display())
+    let serves = match config.served_without_workspace() {
+        Some(what) => what.to_owned(),
+        None => format!("the workspace {}", config.workspace()?.display()),
     };
     Ok(About {
         version: VERSION,

@@ -19,7 +19,7 @@ pub use check::ArgumentProblem;
 pub use commitment::Commitment;
 pub use definition::{CacheClass, DefaultValue, Group, Kind, Method, MethodEffect, Param, RetryClass};
 pub use params::Params;
-pub use removed::replacement;
+pub use removed::{removed, replacement};
 
 /// Every method of the table, group by group.
 pub fn all() -> &'static [Method] {

@@ -35,6 +35,11 @@ const REMOVED: [(&str, &str); 17] = [
     ("getTotalSupply", "getTotalSupply was removed; use getSupply."),
 ];
 
+/// The methods that nodes no longer have, each with a sentence that names what to use in its place.
+pub fn removed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    REMOVED.iter().copied()
+}
+
 /// What to use in place of a method that nodes no longer have, as a sentence.
 pub fn replacement(name: &str) -> Option<&'static str> {
     REMOVED.iter().find(|(removed, _)| *removed == name).map(|(_, sentence)| *sentence)

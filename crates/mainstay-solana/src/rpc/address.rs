@@ -84,7 +84,7 @@ impl std::fmt::Debug for NodeUrl {
 }
 
 /// How a configured URL is printed. Text that is no URL may be a key by itself, so nothing of it is shown.
-pub(crate) fn shown(text: &str) -> String {
+pub fn shown(text: &str) -> String {
     let host = Url::parse(text).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.unwrap_or_else(|| REDACTED.to_owned())
 }

@@ -26,6 +26,7 @@ mod tests;
 mod transport;
 
 pub(crate) use address::NodeUrl;
+pub use address::shown as redacted_url;
 pub use cache::CacheUse;
 pub use client::{Answer, Client, Query};
 pub use error::{RpcError, SendError};

@@ -60,7 +60,12 @@ impl Tool for BuildTransfer {
 }
 
 impl BuildTransfer {
-    async fn build(&self, args: &Args, network: &str, context: &Context) -> Result<std::result::Result<Reply, RpcError>> {
+    async fn build(
+        &self,
+        args: &Args,
+        network: &str,
+        context: &Context,
+    ) -> Result<std::result::Result<Reply, RpcError>> {
         let (from, to) = (address("from", &args.from)?, address("to", &args.to)?);
         let moved = moved(args)?;
         let latest = match ask(&self.0, "getLatestBlockhash", &json!({ "network": network }), context).await? {
@@ -133,7 +138,8 @@ fn moved(args: &Args) -> Result<Moved> {
     match (args.lamports, &args.mint, &args.amount) {
         (Some(lamports), None, None) => Ok(Moved::Sol { lamports }),
         (None, Some(mint), Some(amount)) => {
-            let wrong = || Error::field("amount", format!("{} is not a whole number of the smallest unit.", quoted(amount)));
+            let wrong =
+                || Error::field("amount", format!("{} is not a whole number of the smallest unit.", quoted(amount)));
             Ok(Moved::Token { mint: address("mint", mint)?, amount: amount.parse().map_err(|_| wrong())? })
         }
         _ => Err(Error::field("lamports", "Pass either lamports, or mint and amount.")),
@@ -148,4 +154,3 @@ fn address(argument: &'static str, text: &str) -> Result<Address> {
 fn wrong(error: &BuildError) -> Error {
     Error::invalid(error.to_string())
 }
-

@@ -38,7 +38,8 @@ pub(super) struct Reading {
 
 impl Chain {
     pub(super) fn new(settings: &SolanaSettings) -> Result<Self> {
-        let wrong = |reason: String| Error::invalid(format!("The section solana of the configuration is not valid: {reason}."));
+        let wrong =
+            |reason: String| Error::invalid(format!("The section solana of the configuration is not valid: {reason}."));
         let metrics = Arc::new(SolanaMetrics::default());
         let client = Client::new(settings.client().map_err(wrong)?, metrics.clone()).map_err(wrong)?;
         let (commitment, deadline) = (settings.commitment, settings.deadline());
@@ -143,16 +144,14 @@ pub(super) fn invalid(problems: &[ArgumentProblem]) -> Error {
         reason: problem.reason.clone(),
     };
     Error::invalid(format!("The arguments are not valid ({count}).\n{}", lines.join("\n")))
-        .with_reason(Reason::Schema(problems.iter().map(problem).collect()))
+        .with_reason(Reason::Problems(problems.iter().map(problem).collect()))
 }
 
 impl Reading {
     /// The envelope that every tool of the table returns.
     pub(super) fn envelope(&self) -> Map<String, Value> {
-        let mut envelope = Map::from_iter([
-            ("network".to_owned(), json!(self.network)),
-            ("value".to_owned(), self.value.clone()),
-        ]);
+        let mut envelope =
+            Map::from_iter([("network".to_owned(), json!(self.network)), ("value".to_owned(), self.value.clone())]);
         if let Some(slot) = self.slot {
             let mut context = json!({ "slot": slot });
             if let Some(version) = &self.api_version {
@@ -179,7 +178,11 @@ pub(super) fn reply(value: Map<String, Value>, modified: Timestamp) -> Reply {
     let value = Value::Object(value);
     let annotations =
         Annotations { audience: vec![Role::User, Role::Assistant], priority: Some(0.8), last_modified: Some(modified) };
-    Reply { content: vec![Block::text(value.to_string()).annotated(annotations)], structured: Some(value), failed: false }
+    Reply {
+        content: vec![Block::text(value.to_string()).annotated(annotations)],
+        structured: Some(value),
+        failed: false,
+    }
 }
 
 /// The reply for an error of the chain, which is a result and no error of the protocol.

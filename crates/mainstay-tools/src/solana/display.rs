@@ -28,7 +28,10 @@ mod unit_tests {
 
     #[test]
     fn amounts_are_exact_in_both_units() {
-        assert_eq!(of("getBalance", &json!(5_000_000_000_u64)), Some(json!({"lamports": "5000000000", "sol": "5.000000000"})));
+        assert_eq!(
+            of("getBalance", &json!(5_000_000_000_u64)),
+            Some(json!({"lamports": "5000000000", "sol": "5.000000000"}))
+        );
         let all = json!({"lamports": "18446744073709551615", "sol": "18446744073.709551615"});
         assert_eq!(of("getAccountInfo", &json!({"lamports": u64::MAX, "owner": "x"})), Some(all));
         assert_eq!(of("getAccountInfo", &Value::Null), None);

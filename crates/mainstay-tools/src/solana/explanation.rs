@@ -5,7 +5,7 @@ use std::str::FromStr as _;
 
 use mainstay_core::{Error, Result};
 use mainstay_solana::transaction::{
-    Deltas, Description, Transaction, describe_loaded, deltas_of_simulation, deltas_of_transaction, format_amount,
+    Deltas, Description, Transaction, deltas_of_simulation, deltas_of_transaction, describe_loaded, format_amount,
     format_sol, program_name,
 };
 use serde_json::{Map, Value, json};
@@ -53,9 +53,7 @@ impl Explanation {
         members.insert("error".to_owned(), self.failure.clone().unwrap_or_default());
         if let Some(deltas) = &self.deltas {
             members.insert("feeLamports".to_owned(), json!(deltas.fee.map(|fee| fee.to_string())));
-            let sol = |(account, lamports): &(Address, i128)| {
-                json!({"account": account.to_string(), "lamports": lamports.to_string(), "sol": format_sol(*lamports)})
-            };
+            let sol = |(account, lamports): &(Address, i128)| json!({"account": account.to_string(), "lamports": lamports.to_string(), "sol": format_sol(*lamports)});
             members.insert("solDeltas".to_owned(), deltas.sol.iter().map(sol).collect());
             let tokens = deltas.tokens.iter().map(|delta| {
                 json!({
@@ -83,7 +81,8 @@ impl Explanation {
             (Some(error), true) => line(format_args!("The transaction failed: {error}. Only the fee was taken.")),
             (Some(error), false) => line(format_args!("The transaction would fail: {error}.")),
         }
-        let others: Vec<String> = signers.iter().filter(|signer| *signer != fee_payer).map(ToString::to_string).collect();
+        let others: Vec<String> =
+            signers.iter().filter(|signer| *signer != fee_payer).map(ToString::to_string).collect();
         line(format_args!("Signed and paid for by {fee_payer}."));
         if !others.is_empty() {
             line(format_args!("Also signed by {}.", others.join(", ")));

@@ -12,7 +12,9 @@ pub(super) fn of_rpc(error: &RpcError) -> Map<String, Value> {
             (Some(*code), kind.name, kind.hint)
         }
         RpcError::RateLimited { .. } => (None, "RateLimited", "Wait before the next call, or use another network."),
-        RpcError::Unreachable { .. } => (None, "Unreachable", "Try again later; solanaNetworks shows which nodes answer."),
+        RpcError::Unreachable { .. } => {
+            (None, "Unreachable", "Try again later; solanaNetworks shows which nodes answer.")
+        }
         RpcError::TimedOut { .. } => (None, "TimedOut", "Try again, or ask for less at once."),
         RpcError::TooLarge { .. } => (None, "TooLarge", "Ask for less: a filter, a limit or a dataSlice."),
         RpcError::Malformed { .. } => (None, "Malformed", "Try again; the node or something before it is broken."),
@@ -20,9 +22,10 @@ pub(super) fn of_rpc(error: &RpcError) -> Map<String, Value> {
         RpcError::NodeBehind { .. } => (None, "NodeBehind", "Try again in a second; the node has not caught up."),
         RpcError::UnknownNetwork { .. } => (None, "UnknownNetwork", "solanaNetworks lists the networks."),
     };
-    let (message, data) = match error {
-        RpcError::Node { message, data, .. } => (message.clone(), data.clone()),
-        other => (other.to_string(), None),
+    let (message, data) = if let RpcError::Node { message, data, .. } = error {
+        (message.clone(), data.clone())
+    } else {
+        (error.to_string(), None)
     };
     let mut inner = json!({"name": name, "message": message, "retryable": error.is_retryable(), "hint": hint});
     if let Some(code) = code {

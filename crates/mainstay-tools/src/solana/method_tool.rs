@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use mainstay_core::{AnyTool, BoxFuture, Context, Effect, Reply, Result, Spec, Spelling, UntypedTool, untyped};
 use mainstay_solana::methods::{self, Method, MethodEffect};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::chain::{Chain, failed, reply};
 use super::display;
@@ -12,9 +12,8 @@ use super::settings::ToolProfile;
 use super::{DIALECT, output_schema, spec};
 
 /// Each method under its own name in the dialect.
-static SPELLINGS: LazyLock<Vec<[Spelling; 1]>> = LazyLock::new(|| {
-    methods::all().iter().map(|method| [Spelling { dialect: DIALECT, name: method.name }]).collect()
-});
+static SPELLINGS: LazyLock<Vec<[Spelling; 1]>> =
+    LazyLock::new(|| methods::all().iter().map(|method| [Spelling { dialect: DIALECT, name: method.name }]).collect());
 
 /// One method of the table.
 struct MethodTool {
@@ -35,7 +34,12 @@ pub(super) fn tools(chain: &Chain, profile: &ToolProfile) -> Vec<Arc<dyn AnyTool
                 dialects_only: !profile.lists(method.name, method.core),
                 ..spec(method.name, Effect::Reads)
             };
-            untyped(spec, method.input_schema(&networks), Some(output_schema()), MethodTool { method, chain: chain.clone() })
+            untyped(
+                spec,
+                method.input_schema(&networks),
+                Some(output_schema()),
+                MethodTool { method, chain: chain.clone() },
+            )
         })
     };
     methods::all().iter().zip(SPELLINGS.iter()).filter_map(tool).collect()
@@ -86,6 +90,8 @@ fn next_page(method: &Method, sent: &[Value], value: &Value) -> Option<Value> {
 
 #[cfg(test)]
 mod unit_tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -58,7 +58,8 @@ impl Tool for Networks {
 
     async fn call(&self, args: Args, _context: &Context) -> Result<Listed> {
         let client = self.0.client();
-        let wanted = self.0.networks().into_iter().filter(|name| args.network.as_deref().is_none_or(|one| one == *name));
+        let wanted =
+            self.0.networks().into_iter().filter(|name| args.network.as_deref().is_none_or(|one| one == *name));
         let health = join_all(wanted.map(|name| client.health(name))).await;
         let networks: Vec<Network> = health.into_iter().flatten().map(network).collect();
         if let (Some(name), true) = (&args.network, networks.is_empty()) {

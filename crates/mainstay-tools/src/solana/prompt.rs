@@ -22,7 +22,8 @@ impl Prompt for ExplainTransaction {
         PromptInfo {
             name: "explain-solana-transaction".to_owned(),
             title: Some("Explain a Solana transaction".to_owned()),
-            description: "Explains what a transaction did, who gained and lost what, and what to watch out for".to_owned(),
+            description: "Explains what a transaction did, who gained and lost what, and what to watch out for"
+                .to_owned(),
             arguments: vec![
                 argument("signature", "Signature of the transaction", true),
                 argument("network", "Network; the default one if left out", false),

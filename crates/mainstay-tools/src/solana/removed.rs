@@ -11,10 +11,8 @@ use super::{DIALECT, spec};
 static SPELLINGS: LazyLock<Vec<[Spelling; 1]>> =
     LazyLock::new(|| methods::removed().map(|(name, _)| [Spelling { dialect: DIALECT, name }]).collect());
 
-struct Removed {
-    name: &'static str,
-    replacement: &'static str,
-}
+/// A sentence that names the replacement.
+struct Removed(&'static str);
 
 /// A tool in no list for every removed method.
 pub(super) fn tools() -> impl Iterator<Item = Arc<dyn AnyTool>> {
@@ -27,17 +25,12 @@ pub(super) fn tools() -> impl Iterator<Item = Arc<dyn AnyTool>> {
             ..spec(name, Effect::Reads)
         };
         let any = Map::from_iter([("type".to_owned(), Value::from("object"))]);
-        untyped(spec, any, None, Removed { name, replacement })
+        untyped(spec, any, None, Removed(replacement))
     })
 }
 
 impl UntypedTool for Removed {
     fn call<'a>(&'a self, _args: Map<String, Value>, _context: &'a Context) -> BoxFuture<'a, Result<Reply>> {
-        Box::pin(std::future::ready(Err(of(self.name, self.replacement))))
+        Box::pin(std::future::ready(Err(Error::invalid(self.0))))
     }
-}
-
-/// The error for a removed method.
-pub(super) fn of(name: &str, replacement: &str) -> Error {
-    Error::invalid(format!("Solana nodes have removed {name}. {replacement}"))
 }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use mainstay_core::{AnyTool, BoxFuture, Context, Effect, Error, Reply, Result, Spec, Spelling, UntypedTool, quoted, untyped};
+use mainstay_core::{
+    AnyTool, BoxFuture, Context, Effect, Error, Reply, Result, Spec, Spelling, UntypedTool, quoted, untyped,
+};
 use mainstay_solana::methods::{self, Commitment, Method, MethodEffect, Params};
 use serde_json::{Map, Value, json};
 
 use super::chain::{Chain, failed, invalid, reply};
-use super::{DIALECT, output_schema, removed, spec};
+use super::{DIALECT, output_schema, spec};
 
 const SPEC: Spec = Spec {
     title: "Call any Solana RPC method",
@@ -56,7 +58,7 @@ impl UntypedTool for Rpc {
 fn find(name: &str) -> Result<&'static Method> {
     let Some(method) = methods::find(name) else {
         return Err(match methods::replacement(name) {
-            Some(replacement) => removed::of(name, replacement),
+            Some(replacement) => Error::field("method", replacement),
             None => Error::field("method", format!("{} is not a method of the Solana RPC interface.", quoted(name))),
         });
     };

@@ -56,6 +56,7 @@ impl Fixture {
             code_cache: base.join("code"),
             context: ContextSettings::default(),
             templates: TemplatesSettings::default(),
+            solana: mainstay_tools::SolanaSettings::default(),
             // Caches are opened in the workspace, so that the attacks reach them, too.
             caches: inside.clone(),
             store: Store::open(&store, StoreOptions::default()).await.unwrap(),

@@ -59,12 +59,15 @@ pub(crate) async fn stdio(config: &Config, more: Extensions, dialect: &str) -> a
 /// The configuration for a dialect that has one family of tools and no others. Settings of other tools are
 /// removed, because an invalid one would keep the server from starting.
 fn family_only(config: &Config, family: &str) -> anyhow::Result<Config> {
-    config
-        .context
-        .cache_root
-        .as_ref()
-        .context("the directory of the caches is not set; set CONTEXT_CACHE_ROOT or --cache-root to it")?;
     let mut config = config.clone();
+    if family == "context" {
+        let caches = config.context.cache_root.as_ref();
+        caches.context("the directory of the caches is not set; set CONTEXT_CACHE_ROOT or --cache-root to it")?;
+        // Contract 002 has its own time limit, so the engine's must not be shorter.
+        for limit in [&mut config.engine.deadline_seconds, &mut config.engine.long_deadline_seconds] {
+            *limit = (*limit).max(config.context.tool_timeout_secs);
+        }
+    }
     config.tools = vec![family.to_owned()];
     (config.workspace, config.files, config.exec) = (None, FilesSettings::default(), ExecSettings::default());
     // A tool's name has a separator after the family, and each dialect uses another one.
@@ -72,10 +75,6 @@ fn family_only(config: &Config, family: &str) -> anyhow::Result<Config> {
     config.disabled_tools.retain(|name| own(name));
     config.engine.rate.per_tool.retain(|name, _| own(name));
     config.engine.consent.required_for_tools.retain(|name| own(name));
-    // Contract 002 has its own time limit, so the engine's must not be shorter.
-    for limit in [&mut config.engine.deadline_seconds, &mut config.engine.long_deadline_seconds] {
-        *limit = (*limit).max(config.context.tool_timeout_secs);
-    }
     Ok(config)
 }
 
@@ -99,7 +98,7 @@ mod tests {
             [engine.rate.per_tool]\n\"context/resolve\" = {calls = 1}\nserver_echo = {calls = 1}\n\
             [files]\nroots = [{path = \"/no/such\"}]\n[exec]\nsandbox = \"off\"\n";
         let only = family_only(&toml::from_str(text).unwrap(), "context").unwrap();
-        assert!(only.serves_caches_only());
+        assert!(only.served_without_workspace().is_some());
         assert_eq!(
             (&only.workspace, &only.files, &only.exec),
             (&None, &FilesSettings::default(), &ExecSettings::default())

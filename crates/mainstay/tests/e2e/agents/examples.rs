@@ -1,11 +1,11 @@
 //! The examples of contract 001, run as published except for the port.
 
 use std::path::Path;
-use std::process::Command;
 
 use serde_json::{Value, json};
 
 use crate::agents::fixtures::add_client;
+use crate::testing::examples::{interpreter, run};
 use crate::testing::program::{Server, command};
 
 fn example(name: &str, server: &Server) -> String {
@@ -13,21 +13,6 @@ fn example(name: &str, server: &Server) -> String {
     let text = std::fs::read_to_string(folder.join(name)).unwrap();
     assert!(text.contains("localhost:8099"), "{name}");
     text.replace("localhost:8099", &format!("localhost:{}", server.address.port()))
-}
-
-/// Runs a program on a text and returns what it says.
-fn run(program: &str, flag: &str, text: &str) -> String {
-    // What is asked is on this machine, whatever proxy the machine has.
-    let out = Command::new(program).args([flag, text]).env("NO_PROXY", "*").env("no_proxy", "*").output();
-    let out = out.unwrap_or_else(|error| panic!("{program} cannot be started: {error}"));
-    let said = String::from_utf8(out.stdout).unwrap();
-    assert!(out.status.success(), "{program}: {said}{}", String::from_utf8_lossy(&out.stderr));
-    said
-}
-
-/// An interpreter that the tests were given, or the one of the machine.
-fn interpreter(variable: &str, usual: &str) -> String {
-    std::env::var(variable).unwrap_or_else(|_| usual.to_owned())
 }
 
 /// The answers that several requests in a row have printed.

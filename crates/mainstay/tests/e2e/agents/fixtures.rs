@@ -7,18 +7,16 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::PROGRAM;
 use crate::testing::expected_response::Captures;
 use crate::testing::fixture::{Fixture, Request, run_all, workspace};
+use crate::testing::http_exchange::{compare, exchange};
 use crate::testing::postgres::postgres;
-use crate::testing::program::{Http, Server};
+use crate::testing::program::Server;
 
 const CONTRACT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts/agents");
-
-/// A request that is sent until it is answered with a certain status is sent no more often than this.
-const MANY: usize = 1000;
 
 #[test]
 fn every_fixture_passes_on_sqlite() {
@@ -87,57 +85,12 @@ fn run(fixture: &Fixture, server: &Server, workspace: &Path) -> Result<(), Strin
         };
         let expected = fixture.response(&suffix).pop().ok_or_else(|| format!("there is no response{suffix}"))?;
         let actual = exchange(&mut http, &captures.fill(request));
-        // The body first: a header may name a value captured from it.
-        for part in ["body", "status", "headers"] {
-            let mut expected = expected.get(part).cloned().unwrap_or_else(|| json!({}));
-            if part == "headers" {
-                expected["..."] = "<any>".into();
-            }
-            captures.compare(&expected, &actual[part], &format!("answer{suffix}/{part}"))?;
-        }
+        compare(&mut captures, &expected, &actual, &format!("answer{suffix}"))?;
         if let Some(listener) = &mut listener {
             events(&suffix).iter().try_for_each(|event| listener.receives(event, &mut captures))?;
         }
     }
     fixture.check_workspace(workspace)
-}
-
-fn exchange(http: &mut Http, request: &Value) -> Value {
-    let mut last = Value::Null;
-    for _ in 0..MANY {
-        last = send(http, request);
-        if request.get("until").is_none_or(|until| *until == last["status"]) {
-            break;
-        }
-    }
-    last
-}
-
-fn send(http: &mut Http, request: &Value) -> Value {
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let query: Vec<String> =
-        members(request, "query").iter().map(|(key, value)| format!("{key}={}", text(value))).collect();
-    let query = if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
-    let line = format!("{} {}{query}", text(&request["method"]), text(&request["path"]));
-    let mut headers =
-        vec![("Host".to_owned(), http.host()), ("Content-Type".to_owned(), "application/json".to_owned())];
-    headers.extend(members(request, "headers").iter().map(|(name, value)| (name.clone(), text(value))));
-    headers.extend(request.get("bearer").map(|token| ("Authorization".to_owned(), format!("Bearer {}", text(token)))));
-    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let body =
-        request.get("body").map_or_else(|| request["text"].as_str().unwrap_or_default().to_owned(), Value::to_string);
-    let reply = http.send(&line, &headers, body.as_bytes()).unwrap();
-    let headers: Map<String, Value> =
-        reply.headers.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
-    let body = serde_json::from_str(&reply.body).unwrap_or_else(|_| match reply.body.as_str() {
-        "" => Value::Null,
-        text => text.into(),
-    });
-    json!({"status": reply.status, "headers": headers, "body": body})
-}
-
-fn members(request: &Value, name: &str) -> Map<String, Value> {
-    request.get(name).and_then(Value::as_object).cloned().unwrap_or_default()
 }
 
 /// A WebSocket that only listens. What a server sends is not masked, so it can be read by hand.
