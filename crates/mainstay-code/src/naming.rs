@@ -51,7 +51,7 @@ pub(crate) fn qualified(definition: &Definition, scopes: &[String], name: &str, 
     shorten(format!("{}{last}{name}", scopes.join(separators.scope)))
 }
 
-fn shorten(mut name: String) -> String {
+pub(crate) fn shorten(mut name: String) -> String {
     if name.len() > MOST_NAME_BYTES {
         let end = (0..=MOST_NAME_BYTES).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
         name.truncate(end);

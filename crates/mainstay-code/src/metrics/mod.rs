@@ -7,7 +7,10 @@ mod halstead;
 mod lines;
 mod nodes;
 mod python;
+mod rust;
 mod walk;
+
+use std::cell::Cell;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +75,10 @@ pub struct FunctionMetrics {
     pub maintainability: f64,
 }
 
+/// Something that a reader without a syntax tree leaves to the grammar.
+#[derive(Debug)]
+struct Unusual;
+
 /// Measures one file. `wanted` is asked often whether the result is still of use; once it is not, the analysis ends.
 ///
 /// A file that cannot be read as C and can be as C++, as many headers, is measured as C++.
@@ -86,12 +93,20 @@ pub fn analyze(language: Language, source: &[u8], wanted: &dyn Fn() -> bool) -> 
 }
 
 fn analyze_as(language: Language, source: &[u8], wanted: &dyn Fn() -> bool) -> Result<FileMetrics, NotMeasured> {
-    if language == Language::Python
-        && let Some(metrics) = python::measure(source, wanted)
-    {
-        return Ok(metrics);
-    }
-    analyze_with_grammar(language, source, wanted)
+    // A reader that was stopped leaves the file to the grammar, which then must not begin.
+    let stopped = Cell::new(false);
+    let wanted = || {
+        stopped.set(stopped.get() || !wanted());
+        !stopped.get()
+    };
+    let reader = if language == Language::Python {
+        python::measure
+    } else if language == Language::Rust {
+        rust::measure
+    } else {
+        return analyze_with_grammar(language, source, &wanted);
+    };
+    reader(source, &wanted).map_or_else(|| analyze_with_grammar(language, source, &wanted), Ok)
 }
 
 fn analyze_with_grammar(

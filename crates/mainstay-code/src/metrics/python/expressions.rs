@@ -5,7 +5,8 @@
 
 use crate::definition::Cost;
 
-use super::lexer::{Piece, Quotes, Unusual};
+use super::super::Unusual;
+use super::lexer::{Piece, Quotes};
 use super::statements::Parser;
 use super::words::{
     AND, ASSIGN, ASYNC, AWAIT, CLOSE, CLOSE_BRACE, CLOSE_SQUARE, COLON, COMMA, DOT, ELSE, EXCLAMATION, FOR, FROM, IF,

@@ -2,12 +2,9 @@
 //!
 //! What is unusual ends the reading ([`Unusual`]): the file is then read by the grammar, which decides what is an error.
 
+use super::super::Unusual;
 use super::super::lines::LineKinds;
 use super::words::{self, CLOSE, CLOSE_BRACE, CLOSE_SQUARE, OPEN, OPEN_BRACE, OPEN_SQUARE, Token};
-
-/// Something that this reader leaves to the grammar.
-#[derive(Debug)]
-pub(super) struct Unusual;
 
 /// Blocks inside blocks, and brackets inside brackets.
 const MOST_INDENTS: usize = 60;

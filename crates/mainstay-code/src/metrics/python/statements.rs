@@ -3,9 +3,10 @@
 use crate::definition::{Cost, FunctionKind};
 use crate::languages::Language;
 
+use super::super::Unusual;
 use super::super::functions::{Functions, NewFunction, Point};
 use super::super::halstead::{Position, Tokens};
-use super::lexer::{Lexer, Unusual};
+use super::lexer::Lexer;
 use super::words::{
     ARROW, AS, ASSERT, ASSIGN, ASYNC, AT, BREAK, CLASS, CLOSE, COLON, COMMA, CONTINUE, DEF, DEL, DOT, ELIF, ELSE,
     EXCEPT, FINALLY, FOR, FROM, GLOBAL, IF, IMPORT, IN, NONLOCAL, OPEN, PASS, POWER, RAISE, RETURN, SEMICOLON, SLASH,
