@@ -1,4 +1,7 @@
 //! Rust's blocks, statements and control flow.
+//!
+//! An expression that begins a statement and ends with a block is a statement, also without a semicolon. Rust and the grammar
+//! disagree on some of what may follow it, as an operator that could also begin the next statement; such files are left alone.
 
 use crate::definition::Cost;
 
@@ -11,18 +14,17 @@ impl Parser<'_> {
     /// `{ … }`.
     pub(super) fn block(&mut self) -> Result<(), Unusual> {
         self.expect(Token::OPEN_BRACE)?;
-        self.deeper(|parser| {
-            parser.with_braces(false, |parser| {
-                while parser.token != Token::CLOSE_BRACE {
-                    parser.statement()?;
-                }
-                Ok(())
-            })
+        self.with_braces(false, |parser| {
+            while parser.token != Token::CLOSE_BRACE {
+                parser.statement()?;
+            }
+            Ok(())
         })?;
         self.block_end = Point { byte: self.lexer.end, row: self.lexer.start_row };
         self.advance()
     }
 
+    /// One statement, or the expression that is the value of the block.
     fn statement(&mut self) -> Result<(), Unusual> {
         match self.token {
             Token::SEMICOLON => self.advance(),
@@ -79,6 +81,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// `let a: B = c else { … };`, whose `else` is a decision and a level of nesting.
     fn let_statement(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.pattern()?;
@@ -99,56 +102,47 @@ impl Parser<'_> {
     /// Expressions that begin with a word, and closures and blocks.
     pub(super) fn control_flow(&mut self) -> Result<(), Unusual> {
         match self.token {
-            Token::OPEN_BRACE => self.block()?,
-            _ if self.in_signature => return Err(Unusual),
-            Token::IF => {
-                self.functions.add(Cost::Nested, self.nesting);
-                self.if_expression()?;
-            }
-            Token::MATCH => self.match_expression()?,
-            Token::WHILE | Token::LOOP | Token::FOR => self.loop_expression()?,
+            Token::OPEN_BRACE => self.block(),
+            // Its costs would be those of a function that is not open yet.
+            _ if self.in_signature => Err(Unusual),
+            Token::IF => self.if_expression(),
+            Token::MATCH => self.match_expression(),
+            Token::WHILE | Token::LOOP | Token::FOR => self.loop_expression(),
             Token::LIFETIME => {
                 self.advance()?;
                 self.expect(Token::COLON)?;
                 match self.token {
-                    Token::OPEN_BRACE | Token::WHILE | Token::LOOP | Token::FOR => self.control_flow()?,
-                    _ => return Err(Unusual),
+                    Token::OPEN_BRACE => self.block(),
+                    Token::WHILE | Token::LOOP | Token::FOR => self.loop_expression(),
+                    _ => Err(Unusual),
                 }
             }
             Token::UNSAFE | Token::CONST => {
                 self.advance()?;
-                self.block()?;
+                self.block()
             }
-            Token::ASYNC => {
-                self.advance()?;
+            Token::ASYNC | Token::MOVE => {
+                let is_async = self.take(Token::ASYNC)?;
                 self.take(Token::MOVE)?;
-                if self.token == Token::OPEN_BRACE {
-                    self.block()?;
-                } else {
-                    self.closure()?;
-                }
+                if is_async && self.token == Token::OPEN_BRACE { self.block() } else { self.closure() }
             }
-            Token::MOVE => {
-                self.advance()?;
-                self.closure()?;
-            }
-            Token::OR | Token::OR_OR => self.closure()?,
+            Token::OR | Token::OR_OR => self.closure(),
             Token::RETURN => {
                 self.advance()?;
-                self.optional_value()?;
+                self.optional_value()
             }
             Token::BREAK => {
                 self.jump()?;
-                self.optional_value()?;
+                self.optional_value()
             }
-            Token::CONTINUE => self.jump()?,
-            _ => return Err(Unusual),
+            Token::CONTINUE => self.jump(),
+            _ => Err(Unusual),
         }
-        Ok(())
     }
 
     /// The value of `return` or `break`, if there is one.
     fn optional_value(&mut self) -> Result<(), Unusual> {
+        // `if return { … }`: the brace would be its value, and the body be missing.
         if self.token == Token::OPEN_BRACE && self.brace_ends {
             return Err(Unusual);
         }
@@ -170,8 +164,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// An `if` whose cost was added, with every `else`.
+    /// `if` with every `else`, which cost one point each.
     fn if_expression(&mut self) -> Result<(), Unusual> {
+        self.functions.add(Cost::Nested, self.nesting);
         loop {
             self.functions.decide(1);
             self.advance()?;
@@ -217,10 +212,12 @@ impl Parser<'_> {
                 return Ok(());
             }
             // `let` is no operand of `||`.
+            // The grammar accepts some such chains and Rust none.
             if has_or { Err(Unusual) } else { Ok(()) }
         })
     }
 
+    /// `let` in a condition. Its value ends before `&&`: that joins it with the next condition.
     fn let_condition(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.pattern()?;
@@ -229,6 +226,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// `while`, `loop` and `for`. A loop without a condition is no decision.
     fn loop_expression(&mut self) -> Result<(), Unusual> {
         self.functions.add(Cost::Nested, self.nesting);
         let word = self.token;
@@ -248,6 +246,7 @@ impl Parser<'_> {
         self.nested(Self::block)
     }
 
+    /// `match`, whose arms are one level deeper.
     fn match_expression(&mut self) -> Result<(), Unusual> {
         self.functions.add(Cost::Nested, self.nesting);
         self.advance()?;
@@ -269,6 +268,7 @@ impl Parser<'_> {
         self.advance()
     }
 
+    /// An arm, with its guard and its value. A block needs no comma after it.
     fn match_arm(&mut self) -> Result<(), Unusual> {
         while self.token == Token::HASH {
             self.attribute()?;
@@ -290,6 +290,7 @@ impl Parser<'_> {
                 self.expression_after_block(start)?;
                 self.separator(Token::CLOSE_BRACE)
             }
+            // The next arm may begin with `&`, but the grammar takes `&&` for an operator.
             Token::AND_AND => Err(Unusual),
             _ => {
                 self.take(Token::COMMA)?;
@@ -301,6 +302,7 @@ impl Parser<'_> {
     /// A closure from its parameters on. It costs nothing and is one level deeper.
     fn closure(&mut self) -> Result<(), Unusual> {
         if self.token == Token::OR_OR {
+            // Two signs to the grammar, as if there were parameters between them.
             self.split(Token::OR, Token::OR);
             self.advance()?;
         } else if self.token == Token::OR {

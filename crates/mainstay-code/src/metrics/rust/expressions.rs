@@ -1,4 +1,8 @@
 //! Rust's expressions without control flow.
+//!
+//! The figures need little of their structure: which operators are boolean and in which order they come, which expressions are in
+//! brackets directly inside a boolean one, and what is called. So there is no table of precedence here; operands joined by
+//! arithmetic and comparisons are one sequence, and those joined by `&&` and `||` another one around it.
 
 use crate::definition::Cost;
 
@@ -23,6 +27,7 @@ pub(super) struct Path {
 }
 
 impl Parser<'_> {
+    /// Any expression, with ranges and assignments.
     pub(super) fn expression(&mut self) -> Result<Option<Run>, Unusual> {
         self.deeper(|parser| {
             if parser.token == Token::RANGE_INCLUSIVE {
@@ -44,8 +49,10 @@ impl Parser<'_> {
     /// What may follow an operand of a range or an assignment.
     pub(super) fn range_or_assignment(&mut self, run: Option<Run>) -> Result<Option<Run>, Unusual> {
         let mut run = run;
+        // A range or an assignment ends a boolean expression: what is in it is a run of its own.
         while matches!(self.token, Token::RANGE | Token::RANGE_INCLUSIVE | Token::ELLIPSIS) {
             run = None;
+            // Only `..` can be without an end.
             let needs_end = self.token != Token::RANGE;
             self.advance()?;
             if self.begins_operand()? {
@@ -66,6 +73,7 @@ impl Parser<'_> {
     pub(super) fn begins_operand(&self) -> Result<bool, Unusual> {
         match self.token {
             Token::AND_AND | Token::OR_OR => Err(Unusual),
+            // `for a in 0.. { … }`
             Token::OPEN_BRACE => Ok(!self.brace_ends),
             token => Ok(token.begins_value()),
         }
@@ -77,6 +85,7 @@ impl Parser<'_> {
         self.boolean_after(run)
     }
 
+    /// The rest of a boolean expression whose first operand was read.
     pub(super) fn boolean_after(&mut self, run: Option<Run>) -> Result<Option<Run>, Unusual> {
         let mut run = run;
         while matches!(self.token, Token::AND_AND | Token::OR_OR) {
@@ -114,6 +123,7 @@ impl Parser<'_> {
         self.operation_after(run)
     }
 
+    /// The rest of a sequence whose first operand was read.
     pub(super) fn operation_after(&mut self, run: Option<Run>) -> Result<Option<Run>, Unusual> {
         let mut run = run;
         loop {
@@ -129,6 +139,7 @@ impl Parser<'_> {
         }
     }
 
+    /// An operand with the signs before it. They end a run: `!(a && b)` is not part of the expression around it.
     fn unary(&mut self) -> Result<Option<Run>, Unusual> {
         let mut is_plain = true;
         loop {
@@ -141,6 +152,7 @@ impl Parser<'_> {
                     }
                     self.take(Token::MUT)?;
                 }
+                // Two references: nothing is before it that it could join.
                 Token::AND_AND => self.split(Token::AND, Token::AND),
                 _ => break,
             }
@@ -192,6 +204,7 @@ impl Parser<'_> {
 
     /// `.name`, `.name::<A>`, `.0`, `.await`.
     fn field(&mut self) -> Result<(), Unusual> {
+        // The token after the dot is read by `advance`.
         self.lexer.at_field = true;
         self.advance()?;
         self.lexer.at_field = false;
@@ -213,6 +226,7 @@ impl Parser<'_> {
         if !self.functions.may_recurse() {
             return;
         }
+        // The grammar's analyser compares the text of what is called, so `self . name` and `name::<A>` are no recursion.
         let target = self.lexer.slice(start, self.end);
         let (name, is_method) = self.functions.innermost();
         let name = name.as_bytes();
@@ -227,6 +241,7 @@ impl Parser<'_> {
         }
     }
 
+    /// The arguments of a call.
     fn arguments(&mut self) -> Result<(), Unusual> {
         // A call in a signature might be recursion of a function that is not known yet.
         if self.in_signature {
@@ -247,7 +262,7 @@ impl Parser<'_> {
             Token::OPEN_SQUARE => self.array()?,
             Token::LESS | Token::SHIFT_LEFT => self.path_expression()?,
             Token::UNDERSCORE => self.advance_as(Token::NAME)?,
-            _ => self.control_flow()?,
+            _ => self.deeper(Self::control_flow)?,
         }
         Ok(None)
     }
@@ -258,12 +273,14 @@ impl Parser<'_> {
         let mut count = 0;
         self.list(Token::CLOSE, |parser| {
             run = parser.expression()?;
+            // With a comma it is a tuple, even of one element.
             count += if parser.token == Token::CLOSE { 1 } else { 2 };
             Ok(())
         })?;
         Ok(if count == 1 { run } else { None })
     }
 
+    /// `[a, b]` or `[a; length]`.
     fn array(&mut self) -> Result<(), Unusual> {
         let mut is_first = true;
         self.list(Token::CLOSE_SQUARE, |parser| {
@@ -289,6 +306,7 @@ impl Parser<'_> {
         match self.token {
             Token::NOT if !path.ends_with_arguments => self.macro_call(start),
             Token::OPEN_BRACE if !self.brace_ends => {
+                // `<A as B>::C { … }` is unstable, and primitive types have no fields.
                 if path.is_qualified || (path.is_single && first == Token::PRIMITIVE) {
                     return Err(Unusual);
                 }
@@ -307,7 +325,8 @@ impl Parser<'_> {
         let mut path = Path { is_single: !self.take(Token::PATH)?, ends_with_arguments: false, is_qualified };
         let mut is_first = path.is_single;
         loop {
-            let is_word = matches!(self.token, Token::NAME | Token::PRIMITIVE);
+            // Keywords have no arguments: `crate::<A>` is an error, and `u8::<A>` one to the grammar.
+            let is_name = self.token == Token::NAME;
             match self.token {
                 Token::NAME | Token::PRIMITIVE | Token::SUPER => self.advance()?,
                 Token::SELF | Token::CRATE if is_first => self.advance()?,
@@ -318,7 +337,7 @@ impl Parser<'_> {
                 return Ok(path);
             }
             path.is_single = false;
-            if matches!(self.token, Token::LESS | Token::SHIFT_LEFT) && is_word {
+            if matches!(self.token, Token::LESS | Token::SHIFT_LEFT) && is_name {
                 self.type_arguments()?;
                 if !self.take(Token::PATH)? {
                     path.ends_with_arguments = true;

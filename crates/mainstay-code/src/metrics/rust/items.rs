@@ -26,8 +26,10 @@ impl Parser<'_> {
         self.items(Token::END)
     }
 
+    /// Items up to the end of the file or of their braces.
     fn items(&mut self, end: Token) -> Result<(), Unusual> {
         while self.token != end {
+            // Functions are short enough to ask only between items.
             if !(self.wanted)() {
                 return Err(Unusual);
             }
@@ -41,6 +43,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// The items of a module, an `impl`, a trait or an `extern` block.
     fn items_in_braces(&mut self) -> Result<(), Unusual> {
         self.expect(Token::OPEN_BRACE)?;
         self.deeper(|parser| parser.items(Token::CLOSE_BRACE))?;
@@ -65,6 +68,7 @@ impl Parser<'_> {
             Token::CONST | Token::UNSAFE => next() != b'{',
             Token::ASYNC => next() != b'{' && next() != b'|' && !self.lexer.rest().starts_with(b"move"),
             Token::NAME => match self.lexer.text() {
+                // A name elsewhere: `union.insert(a)`, `union as u8`.
                 b"union" => next().is_ascii_alphabetic() && !self.lexer.rest().starts_with(b"as "),
                 b"macro_rules" => self.lexer.following() == b'!',
                 _ => false,
@@ -73,7 +77,9 @@ impl Parser<'_> {
         }
     }
 
+    /// One item, with its visibility and without its attributes, which stand alone.
     pub(super) fn item(&mut self) -> Result<(), Unusual> {
+        // In the length of an array of a signature: it would be inside of a function that is not open yet.
         if self.in_signature {
             return Err(Unusual);
         }
@@ -176,6 +182,7 @@ impl Parser<'_> {
         self.expect(Token::SEMICOLON)
     }
 
+    /// `a::{b, c as d, e::*}`.
     fn use_tree(&mut self) -> Result<(), Unusual> {
         let mut is_first = !self.take(Token::PATH)?;
         loop {
@@ -204,6 +211,7 @@ impl Parser<'_> {
         self.type_parameters()
     }
 
+    /// `struct A { … }`, `struct A(…);`, `struct A;`.
     fn struct_item(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.type_head()?;
@@ -242,6 +250,7 @@ impl Parser<'_> {
         })
     }
 
+    /// `enum A { … }`.
     fn enum_item(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.type_head()?;
@@ -249,6 +258,7 @@ impl Parser<'_> {
         if self.token == Token::OPEN_BRACE { self.list(Token::CLOSE_BRACE, Self::variant) } else { Err(Unusual) }
     }
 
+    /// A variant of an enum: `A`, `A(B)`, `A { b: C }`, `A = 1`.
     fn variant(&mut self) -> Result<(), Unusual> {
         self.attributes()?;
         self.expect_name()?;
@@ -280,6 +290,7 @@ impl Parser<'_> {
         self.expect(Token::SEMICOLON)
     }
 
+    /// A trait, whose functions are its methods.
     fn trait_item(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.functions.enter_type(name_of(self.lexer.text()));
@@ -293,6 +304,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// An `impl`, whose functions are the methods of its type.
     fn impl_item(&mut self) -> Result<(), Unusual> {
         self.in_signature = true;
         let decisions = self.functions.decisions;
@@ -345,7 +357,7 @@ impl Parser<'_> {
         let function = NewFunction { simple_name, kind, start: start.point, parameters, adds_level: false };
         let nesting = self.nesting;
         self.nesting = self.functions.open(function, nesting, start.tokens).map_err(|_| Unusual)?;
-        self.block()?;
+        self.deeper(Self::block)?;
         self.nesting = nesting;
         self.functions.close(self.block_end, &self.tokens, &self.lexer.lines);
         Ok(())
@@ -371,6 +383,7 @@ impl Parser<'_> {
         Ok(count)
     }
 
+    /// `a: A`, or the receiver as the first one. The grammar also accepts types alone, which Rust once did in traits.
     fn parameter(&mut self, is_first: bool) -> Result<(), Unusual> {
         if is_first && self.receiver()? {
             return Ok(());
@@ -417,6 +430,7 @@ impl Parser<'_> {
     }
 }
 
+/// A name as reports have it.
 fn name_of(text: &[u8]) -> String {
     naming::shorten(String::from_utf8_lossy(text).into_owned())
 }

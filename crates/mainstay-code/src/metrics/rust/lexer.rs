@@ -29,6 +29,7 @@ const CLASSES: [u8; 256] = {
     classes
 };
 
+/// The class of a byte that begins or continues a token.
 fn class(byte: u8) -> u8 {
     CLASSES[usize::from(byte)]
 }
@@ -109,12 +110,14 @@ impl<'a> Lexer<'a> {
             },
         };
         self.end = self.position;
+        // Literals can have several rows, and mark them themselves.
         if token != Token::TEXT {
             self.last_row = self.row;
         }
         Ok(token)
     }
 
+    /// White space and comments, which are marked in the lines.
     fn skip_white_space(&mut self) -> Result<(), Unusual> {
         self.follows_comment = false;
         loop {
@@ -170,6 +173,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
+    /// Letters, digits and underscores.
     fn skip_word(&mut self) -> &'a [u8] {
         let rest = self.source.get(self.position..).unwrap_or_default();
         let length = rest.iter().position(|byte| !matches!(class(*byte), WORD | DIGIT)).unwrap_or(rest.len());
@@ -177,6 +181,7 @@ impl<'a> Lexer<'a> {
         &rest[..length]
     }
 
+    /// A name or keyword, or a literal with a prefix.
     fn word(&mut self) -> Result<Token, Unusual> {
         let word = self.skip_word();
         match (word, self.peek(0)) {
@@ -229,6 +234,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::TEXT)
     }
 
+    /// A string from its opening quote on; the prefix was read.
     fn string(&mut self) -> Result<Token, Unusual> {
         self.position += 1;
         loop {
@@ -308,6 +314,7 @@ impl<'a> Lexer<'a> {
         Ok(Token::TEXT)
     }
 
+    /// A number with its suffix. What the grammar would read as a number and a name is left to it.
     fn number(&mut self) -> Result<Token, Unusual> {
         let radix = if self.peek(0) == b'0' { self.peek(1) } else { 0 };
         let mut is_float = false;
@@ -347,6 +354,7 @@ impl<'a> Lexer<'a> {
         if is_known && self.peek(0) < 0x80 { Ok(Token::NUMBER) } else { Err(Unusual) }
     }
 
+    /// Digits and underscores.
     fn skip_digits(&mut self, radix: u8) {
         let is_digit = |byte: &u8| match radix {
             b'x' => byte.is_ascii_hexdigit() || *byte == b'_',

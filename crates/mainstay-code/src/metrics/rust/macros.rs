@@ -4,7 +4,8 @@ use super::super::Unusual;
 use super::parser::Parser;
 use super::words::{self, Token};
 
-/// Where tokens are, which decides what they are.
+/// Where tokens are, which decides what they are. The grammar has a node for each of these places, and the figures follow its
+/// nodes: decisions are counted in arguments and bodies, `$name` is one operand in rules and two tokens elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tree {
     /// The arguments of a macro or an attribute.
@@ -23,6 +24,7 @@ impl Parser<'_> {
         self.expect(Token::NOT)?;
         let has_braces = self.token == Token::OPEN_BRACE;
         self.token_tree(Tree::Arguments)?;
+        // Such a call can be a statement or an item without a semicolon.
         if has_braces {
             self.macro_range = (start, self.end);
         }
@@ -32,7 +34,8 @@ impl Parser<'_> {
     /// Attributes of what follows, as many as there are.
     pub(super) fn attributes(&mut self) -> Result<(), Unusual> {
         while self.token == Token::HASH {
-            if self.lexer.following() == b'!' {
+            // `#![…]` belongs to what is around it, and may stand only where statements and items do.
+            if self.lexer.rest().first() == Some(&b'!') {
                 return Err(Unusual);
             }
             self.attribute()?;
@@ -96,6 +99,7 @@ impl Parser<'_> {
         })
     }
 
+    /// Reads up to a closing bracket. What precedes `&&` and `||` decides whether they join conditions.
     fn tokens_before(&mut self, close: Token, tree: Tree) -> Result<(), Unusual> {
         let inner = if tree == Tree::Repetition { Tree::Body } else { tree };
         let mut follows_operand = false;
@@ -120,6 +124,7 @@ impl Parser<'_> {
 
     /// Counts a token, and says whether it has a value.
     fn macro_token(&mut self, follows_operand: bool, decides: bool) -> Result<bool, Unusual> {
+        // The quote of a lifetime is not counted, and without it `'static` is the keyword.
         if self.token == Token::LIFETIME {
             self.token = words::word(self.lexer.text());
         }
@@ -151,12 +156,14 @@ impl Parser<'_> {
     fn metavariable(&mut self, tree: Tree) -> Result<(), Unusual> {
         match self.lexer.following() {
             b'(' => {
+                // `$` and the bracket are two operators.
                 self.advance()?;
                 self.advance()?;
                 self.deeper(|parser| {
                     let inner = if tree == Tree::Pattern { Tree::Pattern } else { Tree::Repetition };
                     parser.tokens_before(Token::CLOSE, inner)
                 })?;
+                // What follows the closing bracket is no ordinary token.
                 self.leave_token();
                 self.token = self.lexer.repetition_operator()?;
                 self.advance()
@@ -175,6 +182,7 @@ impl Parser<'_> {
     }
 }
 
+/// The bracket that closes another.
 fn closing(open: Token) -> Option<Token> {
     match open {
         Token::OPEN => Some(Token::CLOSE),

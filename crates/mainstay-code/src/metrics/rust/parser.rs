@@ -1,4 +1,7 @@
 //! What all parts of the reader use: the current token, and the figures that it is added to.
+//!
+//! There is one token of lookahead. Where that is not enough, the bytes that follow are looked at (`Lexer::rest`): a comment there
+//! makes the file one for the grammar at worst.
 
 use crate::languages::Language;
 
@@ -10,7 +13,7 @@ use super::types::Kind;
 use super::words::Token;
 
 /// Blocks, expressions, types, patterns and brackets inside each other; each level takes some of the thread's stack.
-const MOST_DEPTH: u32 = 120;
+const MOST_DEPTH: u32 = 160;
 
 pub(super) struct Parser<'a> {
     pub(super) lexer: Lexer<'a>,
@@ -106,6 +109,7 @@ impl<'a> Parser<'a> {
         self.token = rest;
     }
 
+    /// Reads a token if it is the current one.
     pub(super) fn take(&mut self, token: Token) -> Result<bool, Unusual> {
         let found = self.token == token;
         if found {
@@ -114,6 +118,7 @@ impl<'a> Parser<'a> {
         Ok(found)
     }
 
+    /// Reads a token that must be the current one.
     pub(super) fn expect(&mut self, token: Token) -> Result<(), Unusual> {
         if self.take(token)? { Ok(()) } else { Err(Unusual) }
     }
@@ -147,6 +152,7 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Where the current token begins.
     pub(super) fn start(&self) -> Point {
         Point { byte: self.lexer.start, row: self.lexer.start_row }
     }

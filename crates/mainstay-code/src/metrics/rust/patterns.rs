@@ -1,4 +1,4 @@
-//! Rust's patterns.
+//! Rust's patterns. Nothing in them counts but their tokens, so they are read only to find their ends.
 
 use super::super::Unusual;
 use super::parser::Parser;
@@ -20,6 +20,7 @@ impl Parser<'_> {
         self.deeper(Self::pattern_inside)
     }
 
+    /// One pattern. `_`, `..` and the values of `bool` are operators here.
     fn pattern_inside(&mut self) -> Result<(), Unusual> {
         match self.token {
             Token::NUMBER | Token::TEXT => {
@@ -76,6 +77,7 @@ impl Parser<'_> {
         }
     }
 
+    /// `a`, `ref a`, `a: b` or `..` in the braces of a struct.
     fn field_pattern(&mut self) -> Result<(), Unusual> {
         if self.take(Token::RANGE)? {
             return Ok(());

@@ -194,6 +194,62 @@ fn nesting_up_to_the_limit_fits_the_stack() {
 }
 
 #[test]
+fn no_nesting_uses_up_the_stack() {
+    for opening in [
+        "(",
+        "[",
+        "{",
+        "if ",
+        "if a {",
+        "match x { a => ",
+        "match ",
+        "while ",
+        "for a in ",
+        "'a: loop {",
+        "return ",
+        "break ",
+        "|| ",
+        "|a| ",
+        "!",
+        "&",
+        "&&",
+        "m!(",
+        "a(",
+        "a[",
+        "a = ",
+        "a..",
+        "A { a: ",
+        "a::<",
+        "a::<{",
+        "<a as ",
+        "x as &",
+        "let a: (",
+        "let (",
+        "let &",
+        "let A(",
+        "if let ",
+        "if let a = ",
+        "fn f() {",
+        "impl A for B {",
+        "unsafe {",
+        "async ",
+        "const {",
+        "use a::{",
+        "#[a(",
+        "macro_rules! m { (",
+        "macro_rules! m { () => { $(",
+        "a && ",
+        "a + ",
+        "let a = [0; ",
+    ] {
+        let source = format!("fn f() {{ {}", opening.repeat(20_000));
+        assert!(measure(source.as_bytes(), &|| true).is_none(), "{opening}");
+    }
+    let nested = format!("{}{}", "mod a {".repeat(20_000), "}".repeat(20_000));
+    assert!(measure(nested.as_bytes(), &|| true).is_none());
+}
+
+#[test]
 fn what_it_does_not_know_is_left_to_the_grammar() {
     let deep = format!("fn f() {{ {}1{} }}", "(".repeat(300), ")".repeat(300));
     for source in [

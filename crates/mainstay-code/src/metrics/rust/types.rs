@@ -41,6 +41,7 @@ impl Parser<'_> {
         self.deeper(Self::type_inside)
     }
 
+    /// One type, at the next level of the thread's stack.
     fn type_inside(&mut self) -> Result<(), Unusual> {
         let start = self.lexer.start;
         let kind = match self.token {
@@ -152,6 +153,7 @@ impl Parser<'_> {
                 parser.advance()?;
                 parser.advance()?;
             }
+            // Alone it is the pattern of a parameter without a type; deeper inside, the grammar finds an error.
             let is_left_out = parser.token == Token::UNDERSCORE && matches!(rest.first(), Some(b',' | b')'));
             if is_left_out || parser.token == Token::ELLIPSIS { parser.advance() } else { parser.any_type() }
         })?;
@@ -173,6 +175,7 @@ impl Parser<'_> {
                 _ => return Err(Unusual),
             }
             self.type_read(Kind::Named, segment);
+            // `a as usize < b` compares.
             let has_arguments =
                 matches!(self.token, Token::LESS | Token::SHIFT_LEFT) && !(is_first && word == Token::PRIMITIVE);
             match self.token {
@@ -186,7 +189,7 @@ impl Parser<'_> {
                     self.type_read(Kind::Other, start);
                     return Ok(());
                 }
-                Token::NOT if is_name => {
+                Token::NOT if is_name && !follows_arguments => {
                     self.macro_call(start)?;
                     self.type_read(Kind::Other, start);
                     return Ok(());
@@ -244,6 +247,7 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// Whether `>` is next, alone or as the beginning of a longer sign.
     fn ends_angle(&self) -> bool {
         matches!(self.token, Token::GREATER | Token::SHIFT_RIGHT | Token::AT_LEAST | Token::SHIFT_RIGHT_ASSIGN)
     }
@@ -288,6 +292,7 @@ impl Parser<'_> {
         })
     }
 
+    /// A type among arguments, or what a name among them is equal to or bound by.
     fn type_argument(&mut self) -> Result<(), Unusual> {
         let (start, is_name) = (self.lexer.start, self.token == Token::NAME);
         self.any_type()?;
@@ -341,6 +346,7 @@ impl Parser<'_> {
         })
     }
 
+    /// `const N: usize = 3`.
     fn const_parameter(&mut self) -> Result<(), Unusual> {
         self.advance()?;
         self.name()?;
@@ -371,6 +377,7 @@ impl Parser<'_> {
                     self.for_lifetimes()?;
                 }
                 self.single_type()?;
+                // The grammar has no bounds of `()`, `fn()` and the like.
                 if self.kind == Kind::Other {
                     return Err(Unusual);
                 }

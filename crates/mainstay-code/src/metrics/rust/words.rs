@@ -1,4 +1,7 @@
 //! Rust's tokens, by number.
+//!
+//! The grammar has a number for each word and sign, and Halstead's operators are told apart by it; these numbers stand for the same
+//! ones. Some are in an order that makes a group of them a range, since the reader asks for every token what it can begin.
 
 /// What a token is. Its number is also that of the operator, where the token is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,6 +220,8 @@ pub(super) fn word(text: &[u8]) -> Token {
 }
 
 /// The sign that begins with these bytes, and its length.
+///
+/// The longest sign is taken, as the grammar does where it is possible there. Where it is not, the parser splits it.
 pub(super) fn sign(first: u8, second: u8, third: u8) -> Option<(Token, usize)> {
     Some(match (first, second, third) {
         (b'<', b'<', b'=') => (Token::SHIFT_LEFT_ASSIGN, 3),
