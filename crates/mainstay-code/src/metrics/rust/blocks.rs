@@ -306,10 +306,18 @@ impl Parser<'_> {
             self.split(Token::OR, Token::OR);
             self.advance()?;
         } else if self.token == Token::OR {
-            self.list(Token::OR, |parser| {
-                parser.single_pattern()?;
-                if parser.take(Token::COLON)? { parser.any_type() } else { Ok(()) }
-            })?;
+            self.advance()?;
+            while self.token != Token::OR {
+                self.single_pattern()?;
+                if self.take(Token::COLON)? {
+                    self.any_type()?;
+                }
+                // After a comma the grammar takes `|` for the beginning of a pattern.
+                if self.take(Token::COMMA)? == (self.token == Token::OR) {
+                    return Err(Unusual);
+                }
+            }
+            self.advance()?;
         } else {
             return Err(Unusual);
         }

@@ -8,6 +8,11 @@ impl Parser<'_> {
     /// A pattern with its alternatives.
     pub(super) fn pattern(&mut self) -> Result<(), Unusual> {
         self.take(Token::OR)?;
+        self.alternatives()
+    }
+
+    /// A pattern inside another one. To the grammar, `|` at its beginning is that of a closure.
+    fn alternatives(&mut self) -> Result<(), Unusual> {
         self.single_pattern()?;
         while self.take(Token::OR)? {
             self.single_pattern()?;
@@ -46,8 +51,8 @@ impl Parser<'_> {
                 self.advance()?;
                 self.single_pattern()
             }
-            Token::OPEN => self.list(Token::CLOSE, Self::pattern),
-            Token::OPEN_SQUARE => self.list(Token::CLOSE_SQUARE, Self::pattern),
+            Token::OPEN => self.list(Token::CLOSE, Self::alternatives),
+            Token::OPEN_SQUARE => self.list(Token::CLOSE_SQUARE, Self::alternatives),
             Token::LESS => {
                 self.path()?;
                 self.range_end()
@@ -69,7 +74,7 @@ impl Parser<'_> {
             }
             _ if path.is_single && !is_word => Err(Unusual),
             Token::OPEN | Token::OPEN_BRACE if path.is_single && first == Token::PRIMITIVE => Err(Unusual),
-            Token::OPEN => self.list(Token::CLOSE, Self::pattern),
+            Token::OPEN => self.list(Token::CLOSE, Self::alternatives),
             Token::OPEN_BRACE if !path.ends_with_arguments => self.list(Token::CLOSE_BRACE, Self::field_pattern),
             Token::NOT if !path.ends_with_arguments => self.macro_call(start),
             _ if path.ends_with_arguments => Ok(()),

@@ -266,6 +266,7 @@ fn what_it_does_not_know_is_left_to_the_grammar() {
         "fn f() { yield x }",
         "fn f() { try { x } }",
         "fn f() { return || x }",
+        "fn f() { g(|a, |b, _| c) }",
         "fn f() { a.. || b }",
         "fn f() { { a } && b }",
         "fn f() { { a } + b }",
