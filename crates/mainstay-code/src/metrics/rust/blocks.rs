@@ -129,7 +129,8 @@ impl Parser<'_> {
             Token::OR | Token::OR_OR => self.closure(),
             Token::RETURN => {
                 self.advance()?;
-                self.optional_value()
+                // The grammar reads the closure that `return` returns, but not that of `break`.
+                if self.token == Token::OR { self.expression().map(|_| ()) } else { self.optional_value() }
             }
             Token::BREAK => {
                 self.jump()?;

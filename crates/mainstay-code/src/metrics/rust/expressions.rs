@@ -69,10 +69,10 @@ impl Parser<'_> {
         Ok(run)
     }
 
-    /// Whether an operand follows that may be missing. After such a place the grammar takes `&&` and `||` for operators.
+    /// Whether an operand follows that may be missing. After such a place the grammar takes `&&`, `||` and `|` for operators.
     pub(super) fn begins_operand(&self) -> Result<bool, Unusual> {
         match self.token {
-            Token::AND_AND | Token::OR_OR => Err(Unusual),
+            Token::AND_AND | Token::OR_OR | Token::OR => Err(Unusual),
             // `for a in 0.. { … }`
             Token::OPEN_BRACE => Ok(!self.brace_ends),
             token => Ok(token.begins_value()),

@@ -136,7 +136,7 @@ fn control_flow_has_the_figures_of_the_grammar() {
         "unsafe { a } const { b } async { c } async move { d } {} ; ; e",
         "let c = |x| if x { 1 } else { 2 }; let d = move || { if x {} }; |a: u8| -> u8 { loop {} }; async move |b| c",
         "#[a] let x = 1; #[b] { } #[c] fn g() {} #[d] return x",
-        "m!(a) ; m! { if b } m![c].d; m!{} * x; return; break x",
+        "return |a| { if b {} }; m!(a) ; m! { if b } m![c].d; m!{} * x; return; break x",
         "for x in 0.. {} for y in ..5 {} while a == (B { c: 1 }) {} match (A { b: 1 }) { _ => {} }",
     ] {
         check_same(&format!("fn f() {{ {body} }}"));
@@ -268,6 +268,8 @@ fn what_it_does_not_know_is_left_to_the_grammar() {
         "fn f() { return || x }",
         "fn f() { g(|a, |b, _| c) }",
         "fn f() { a.. || b }",
+        "fn f() { a..|b| c }",
+        "fn f() { break |a| b }",
         "fn f() { { a } && b }",
         "fn f() { { a } + b }",
         "fn f() { a b }",
