@@ -25,7 +25,8 @@ const MAX_MESSAGE_BYTES: usize = 4096;
 /// The size of a read. Pipes hold so much by default.
 const READ_BYTES: usize = 64 * 1024;
 
-/// The variables of git. A missing object is not fetched, nobody is asked for a password, messages are in English.
+/// The variables of git. A missing object is not fetched, nobody is asked for a password, messages are in English, and
+/// output is written when a buffer is full: after every commit, each of thousands would wake this process.
 ///
 /// The last four are those of the C library of most Linux systems: memory that git frees is used again, and comes in large
 /// pages, instead of being given back and cleared by the kernel each time. That saves a tenth of git's CPU time
@@ -37,6 +38,7 @@ const VARIABLES: &[(&str, &str)] = &[
     ("GIT_ALLOW_PROTOCOL", ""),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_PAGER", "cat"),
+    ("GIT_FLUSH", "0"),
     ("LC_ALL", "C"),
     ("LANGUAGE", "C"),
     ("MALLOC_MMAP_THRESHOLD_", "1073741824"),
