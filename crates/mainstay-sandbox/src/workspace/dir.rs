@@ -86,12 +86,13 @@ impl Dir {
 
     /// Every entry except `.` and `..`, in no particular order.
     pub fn entries(&self) -> Result<Vec<Entry>> {
-        let display = self.display();
+        // The path is only put together for an error: a walk lists thousands of directories.
+        let failed = |errno| errors::from_errno(errno, &self.display());
         // A handle of its own: two listings at once would share one read position.
-        let fd = open_directory(&self.fd, ".").for_path(&display)?;
+        let fd = open_directory(&self.fd, ".").map_err(failed)?;
         let mut entries = Vec::new();
-        for entry in rustix::fs::Dir::new(fd).for_path(&display)? {
-            let entry = entry.for_path(&display)?;
+        for entry in rustix::fs::Dir::new(fd).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
             let name = OsStr::from_bytes(entry.file_name().to_bytes());
             if name == "." || name == ".." {
                 continue;

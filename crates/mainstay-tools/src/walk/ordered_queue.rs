@@ -32,6 +32,8 @@ struct State<T, I> {
     collected: Collected<I>,
     /// Nothing behind this key is needed any more.
     end: Option<Key>,
+    /// Threads that wait for a task.
+    sleeping: usize,
 }
 
 impl<T, I> OrderedQueue<T, I> {
@@ -44,6 +46,7 @@ impl<T, I> OrderedQueue<T, I> {
             ahead_bytes: 0,
             collected: Collected::default(),
             end: None,
+            sleeping: 0,
         };
         Self { state: Mutex::new(state), changed: Condvar::new(), limits }
     }
@@ -66,7 +69,9 @@ impl<T, I> OrderedQueue<T, I> {
                 return None;
             }
             // Another thread works on a task that may split into more.
+            state.sleeping += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.sleeping -= 1;
         }
     }
 
@@ -108,8 +113,12 @@ impl<T, I> OrderedQueue<T, I> {
         if self.limits.exceeded(items, bytes) {
             state.cut_at_limits(self.limits);
         }
+        // A notification is a system call, even if nobody sleeps, and in most walks most tasks are short.
+        let wakes = state.sleeping > 0 && (!state.waiting.is_empty() || state.running.is_empty());
         drop(state);
-        self.changed.notify_all();
+        if wakes {
+            self.changed.notify_all();
+        }
     }
 }
 
