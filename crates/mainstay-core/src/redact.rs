@@ -172,6 +172,10 @@ pub fn escape_invisible(text: &str) -> String {
 
 /// The same for a text that is JSON, whose value does not change: such characters are only inside of strings.
 pub fn escape_invisible_json(json: &str) -> String {
+    // Nearly all JSON is, and a report may have megabytes of it.
+    if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
+        return json.to_owned();
+    }
     json.chars().fold(String::with_capacity(json.len()), |mut escaped, c| {
         if is_misleading(c) {
             for unit in c.encode_utf16(&mut [0; 2]) {

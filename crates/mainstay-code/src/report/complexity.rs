@@ -164,9 +164,10 @@ fn summary(measurement: &Measurement, violations: &[Violation]) -> ComplexitySum
 /// The smallest figure that nine of ten figures do not exceed (nearest rank); 0 if there are none.
 fn ninetieth_percentile(figures: impl Iterator<Item = u32>) -> u32 {
     let mut figures: Vec<u32> = figures.collect();
-    figures.sort_unstable();
-    let rank = (figures.len() * 9).div_ceil(10);
-    figures.get(rank.saturating_sub(1)).copied().unwrap_or(0)
+    match (figures.len() * 9).div_ceil(10) {
+        0 => 0,
+        rank => *figures.select_nth_unstable(rank - 1).1,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "minutes of work are far below 2^53")]

@@ -5,19 +5,21 @@
 //! may be removed at any time, and one that is damaged is empty: that only costs the time to measure again.
 
 use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Once, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use mainstay_code::{CacheKey, MetricsCache, Outcome};
-use mainstay_sandbox::Metadata;
+use mainstay_sandbox::{Dir, Metadata};
 
 /// The names of both tables in the data directory. The number changes with the format.
-const METRICS: &str = "metrics.1";
-const FILES: &str = "files.1";
+const METRICS: &str = "metrics.2";
+const FILES: &str = "files.2";
 
-/// Files past this are not seen as known; each takes 64 bytes.
+/// Files past this are not seen as known; each takes 88 bytes.
 const MAX_FILES: usize = 400_000;
 
 /// A larger file is not a table of ours.
@@ -27,8 +29,14 @@ const MAX_STORED_BYTES: u64 = 1024 * 1024 * 1024;
 const WORTH_SAVING: usize = 64;
 const WORTH_SAVING_PART: usize = 20;
 
-/// The hash of a file's path, and of its metadata.
-type ShortHash = [u8; 16];
+/// The hash of a file's path.
+type PathHash = [u8; 16];
+
+/// What the system says of a file that is another file, or changes, whenever its content does.
+type Version = [u64; 5];
+
+/// By path, what its file was when its content was read, and the key of that content.
+type Files = HashMap<PathHash, (Version, CacheKey)>;
 
 /// Shared by all calls.
 pub(super) struct MetricsStore {
@@ -44,37 +52,35 @@ pub(super) struct MetricsStore {
 #[derive(Default)]
 struct Tables {
     metrics: MetricsCache,
-    files: HashMap<ShortHash, (ShortHash, CacheKey)>,
+    files: Files,
 }
 
 /// Names a file, and the state in which it was seen.
 #[derive(Clone, Copy)]
 pub(super) struct FileState {
-    path: ShortHash,
-    version: ShortHash,
+    path: PathHash,
+    version: Version,
     /// Whether every later change of the file will show in its metadata.
     settled: bool,
 }
 
 impl FileState {
-    /// `directory` is the absolute path of the directory of the file.
-    pub(super) fn new(directory: &Path, name: &std::ffi::OsStr, metadata: &Metadata) -> Self {
-        use std::os::unix::ffi::OsStrExt as _;
-        let path = [directory.as_os_str().as_bytes(), b"/", name.as_bytes()].concat();
-        let version = short_hash(metadata.version().as_bytes());
-        Self { path: short_hash(&path), version, settled: metadata.settled() }
+    pub(super) fn new(directory: &Dir, name: &OsStr, metadata: &Metadata) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(directory.root().path().as_os_str().as_bytes());
+        for name in directory.names().iter().map(OsString::as_os_str).chain([name]) {
+            hasher.update(b"/");
+            hasher.update(name.as_bytes());
+        }
+        let mut path = PathHash::default();
+        hasher.finalize_xof().fill(&mut path);
+        Self { path, version: metadata.version_numbers(), settled: metadata.settled() }
     }
 
     /// For a file whose directory is not known: its content is always read.
     pub(super) fn unknown(metadata: &Metadata) -> Self {
-        Self { settled: false, ..Self::new(Path::new(""), std::ffi::OsStr::new(""), metadata) }
+        Self { path: PathHash::default(), version: metadata.version_numbers(), settled: false }
     }
-}
-
-fn short_hash(bytes: &[u8]) -> ShortHash {
-    let mut short = ShortHash::default();
-    short.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-    short
 }
 
 impl MetricsStore {
@@ -95,10 +101,7 @@ impl MetricsStore {
             let Some(directory) = &self.directory else { return };
             let metrics = read_bounded(&directory.join(METRICS)).unwrap_or_default();
             let files = read_bounded(&directory.join(FILES)).unwrap_or_default();
-            let loaded = Tables {
-                metrics: MetricsCache::from_bytes(&metrics),
-                files: postcard::from_bytes(&files).unwrap_or_default(),
-            };
+            let loaded = Tables { metrics: MetricsCache::from_bytes(metrics), files: read_files(&files) };
             *self.write() = loaded;
         });
     }
@@ -142,7 +145,7 @@ impl MetricsStore {
             let tables = self.read();
             let metrics = is_worth_saving(&self.new_metrics, tables.metrics.len()).then(|| tables.metrics.to_bytes());
             let files = is_worth_saving(&self.new_files, tables.files.len());
-            (metrics, files.then(|| postcard::to_stdvec(&tables.files).unwrap_or_default()))
+            (metrics, files.then(|| stored_files(&tables.files)))
         };
         for (name, bytes) in [(METRICS, metrics), (FILES, files)] {
             if let Some(bytes) = bytes {
@@ -160,6 +163,30 @@ impl MetricsStore {
     }
 }
 
+/// What is stored of a file: the hash of its path, its version, its key.
+const RECORD_BYTES: usize = size_of::<PathHash>() + size_of::<Version>() + CacheKey::BYTES;
+
+fn stored_files(files: &Files) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(files.len() * RECORD_BYTES);
+    for (path, (version, key)) in files {
+        bytes.extend_from_slice(path);
+        bytes.extend_from_slice(version.map(u64::to_le_bytes).as_flattened());
+        bytes.extend_from_slice(&key.to_bytes());
+    }
+    bytes
+}
+
+/// Needs no checksum: what is damaged is the path or the version of no file, or the key of no content.
+fn read_files(bytes: &[u8]) -> Files {
+    let record = |record: &[u8; RECORD_BYTES]| {
+        let (path, rest) = record.split_first_chunk()?;
+        let (rest, key) = rest.split_last_chunk()?;
+        let version: &[[u8; 8]; 5] = rest.as_chunks().0.try_into().ok()?;
+        Some((*path, (version.map(u64::from_le_bytes), CacheKey::from_bytes(*key))))
+    };
+    bytes.as_chunks().0.iter().take(MAX_FILES).filter_map(record).collect()
+}
+
 /// Whether so much is new in a table of this size that it is written again; then nothing is new any more.
 fn is_worth_saving(new: &AtomicUsize, all: usize) -> bool {
     let worth = WORTH_SAVING.min(all / WORTH_SAVING_PART).max(1);
@@ -174,8 +201,11 @@ fn create_private(directory: &Path) -> std::io::Result<()> {
 }
 
 fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(MAX_STORED_BYTES).read_to_end(&mut bytes)?;
+    let file = std::fs::File::open(path)?;
+    let size = file.metadata()?.len().min(MAX_STORED_BYTES);
+    // One byte more, to notice the end without growing.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default() + 1);
+    file.take(MAX_STORED_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

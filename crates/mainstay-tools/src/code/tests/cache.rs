@@ -55,8 +55,7 @@ fn another_process_starts_with_what_is_known() {
 #[test]
 fn an_old_file_is_not_even_read() {
     let (sample, data) = (SampleWorkspace::with(&[("a.rs", "fn a() {}\n")]), tempfile::tempdir().unwrap());
-    // Until then a change might not show in the metadata.
-    std::thread::sleep(std::time::Duration::from_millis(2100));
+    settle();
     let analysis = analysis(&sample, data.path());
     assert_eq!(measure(&analysis), (1, vec!["a".to_owned()]));
     assert_eq!(analysis.files_read_and_parsed(), (1, 1));
@@ -67,6 +66,60 @@ fn an_old_file_is_not_even_read() {
     std::fs::set_permissions(sample.path().join("a.rs"), permissions).unwrap();
     assert_eq!(measure(&analysis), (0, vec!["a".to_owned()]));
     assert_eq!(analysis.files_read_and_parsed(), (2, 1));
+}
+
+/// Waits until every later change of what was written shows in the metadata.
+fn settle() {
+    std::thread::sleep(std::time::Duration::from_millis(2100));
+}
+
+#[test]
+fn a_change_that_shows_in_no_metadata_is_seen() {
+    let (sample, data) = (SampleWorkspace::with(&[("a.rs", "")]), tempfile::tempdir().unwrap());
+    // Each writes as many bytes as the one before, most of them in the same tick of the file system's clock.
+    for number in 0..50 {
+        let name = format!("f{number:02}");
+        sample.write("a.rs", format!("fn {name}() {{}}\n").as_bytes());
+        assert_eq!(measure(&analysis(&sample, data.path())).1, [name]);
+    }
+}
+
+#[test]
+fn a_file_that_takes_the_place_of_another_is_seen() {
+    let (sample, data) =
+        (SampleWorkspace::with(&[("a.rs", "fn a() {}\n"), ("new", "fn b() {}\n")]), tempfile::tempdir().unwrap());
+    let [old, new] = ["a.rs", "new"].map(|name| sample.path().join(name));
+    let modified = std::fs::metadata(&old).unwrap().modified().unwrap();
+    std::fs::File::options().write(true).open(&new).unwrap().set_modified(modified).unwrap();
+    settle();
+    assert_eq!(measure(&analysis(&sample, data.path())).1, ["a"]);
+    // Equal size and time of modification, as after unpacking an archive.
+    std::fs::rename(new, old).unwrap();
+    assert_eq!(measure(&analysis(&sample, data.path())).1, ["b"]);
+}
+
+#[test]
+fn a_known_file_over_the_limit_is_not_measured() {
+    let (sample, data) = (SampleWorkspace::with(&[("a.rs", "fn a() {}\n")]), tempfile::tempdir().unwrap());
+    settle();
+    assert_eq!(measure(&analysis(&sample, data.path())).1, ["a"]);
+    let settings = CodeSettings { file_bytes: 5, ..CodeSettings::default() };
+    let limited = CodeAnalysis::new(sample.workspace(), &ExecSettings::default(), &settings, Some(data.path()));
+    let options = SourceOptions { path: ".".into(), toolchain: "all".into() };
+    let measurement = limited.measure(&options, &Progress::default()).unwrap();
+    assert!(measurement.files.is_empty() && measurement.failed[0].reason.contains("10 bytes"), "{measurement:?}");
+}
+
+#[test]
+fn known_files_without_their_metrics_are_measured_again() {
+    let (sample, data) = (sample(), tempfile::tempdir().unwrap());
+    settle();
+    let expected = measure(&analysis(&sample, data.path()));
+    let metrics = std::fs::read_dir(data.path()).unwrap().map(|entry| entry.unwrap().path());
+    let metrics = metrics.into_iter().find(|path| path.to_string_lossy().contains("metrics")).unwrap();
+    // As another version of this program might have written it.
+    std::fs::write(metrics, b"mscode99, and more").unwrap();
+    assert_eq!(measure(&analysis(&sample, data.path())), expected);
 }
 
 #[test]

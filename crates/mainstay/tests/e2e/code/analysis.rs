@@ -40,11 +40,11 @@ fn a_restarted_server_knows_what_was_measured() {
     }
     let everything = json!({ "project_path": ".", "toolchain": "all" });
     let first = project.server(&[], &[]).call("code_complexity", &everything);
-    let stored = std::fs::read(project.data.path().join("code/metrics.1")).unwrap();
+    let stored = std::fs::read(project.data.path().join("code/metrics.2")).unwrap();
     let server = project.server(&[], &[]);
     assert_eq!(report(&server.call("code_complexity", &everything)), report(&first));
     // Nothing was measured anew, so nothing was written.
-    assert_eq!(std::fs::read(project.data.path().join("code/metrics.1")).unwrap(), stored);
+    assert_eq!(std::fs::read(project.data.path().join("code/metrics.2")).unwrap(), stored);
 }
 
 #[test]

@@ -207,11 +207,11 @@ fn what_was_measured_is_remembered_for_the_next_run_and_for_the_server() {
         project.write(format!("f{number}.rs"), busy(&format!("f{number}"), 2).as_bytes());
     }
     let first = ok(&project, &["complexity"]);
-    let stored = std::fs::read(project.data.path().join("code/metrics.1")).unwrap();
+    let stored = std::fs::read(project.data.path().join("code/metrics.2")).unwrap();
     assert_eq!(ok(&project, &["complexity"]), first);
     project.server(&[], &[]).call("code_complexity", &json!({ "project_path": ".", "toolchain": "all" }));
     // Nothing was measured anew, so nothing was written.
-    assert_eq!(std::fs::read(project.data.path().join("code/metrics.1")).unwrap(), stored);
+    assert_eq!(std::fs::read(project.data.path().join("code/metrics.2")).unwrap(), stored);
 }
 
 #[test]
