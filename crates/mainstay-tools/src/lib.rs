@@ -48,7 +48,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),
-        solana::family(setup)?,
+        solana::family(&setup.solana)?,
         templates::family(setup),
     ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())

@@ -1,6 +1,6 @@
 //! The methods of the RPC interface, as one table.
 //!
-//! A method is declared once, in [`table`]; its tool, its JSON Schema, its dispatch and its documentation are computed from
+//! A method is declared once, in `table/`; its tool, its JSON Schema, its dispatch and its documentation are computed from
 //! that declaration, so that what is listed and what can be called cannot differ.
 
 mod base58;

@@ -29,8 +29,6 @@ use chain::Chain;
 use settings::ToolProfile;
 pub use settings::{Profile, SolanaNetwork, SolanaSettings, ToolProfile as SolanaTools};
 
-use crate::setup::Setup;
-
 /// The dialect in which the tools have the names of the chain.
 const DIALECT: &str = "solana";
 
@@ -65,8 +63,7 @@ fn output_schema() -> Map<String, Value> {
 }
 
 /// The family. Fails if the configuration of its networks is not valid.
-pub(crate) fn family(setup: &Setup) -> Result<Family> {
-    let settings = &setup.solana;
+pub(crate) fn family(settings: &SolanaSettings) -> Result<Family> {
     let chain = Chain::new(settings)?;
     let profile: &ToolProfile = &settings.tools;
     let metrics = chain.metrics().clone();

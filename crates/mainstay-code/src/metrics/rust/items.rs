@@ -6,8 +6,7 @@ use crate::naming;
 use super::super::Unusual;
 use super::super::functions::{NewFunction, Point};
 use super::super::halstead::Position;
-use super::parser::Parser;
-use super::types::Kind;
+use super::parser::{Parser, TypeKind};
 use super::words::Token;
 
 /// Where an item begins, its visibility included.
@@ -314,7 +313,7 @@ impl Parser<'_> {
         let (start, is_primitive) = (self.lexer.start, self.token == Token::PRIMITIVE);
         self.any_type()?;
         if self.take(Token::FOR)? {
-            if self.kind != Kind::Named || (is_primitive && self.type_name.0 == start) {
+            if self.kind != TypeKind::Named || (is_primitive && self.type_name.0 == start) {
                 return Err(Unusual);
             }
             self.any_type()?;

@@ -9,8 +9,17 @@ use super::super::Unusual;
 use super::super::functions::{Functions, Point};
 use super::super::halstead::Tokens;
 use super::lexer::Lexer;
-use super::types::Kind;
 use super::words::Token;
+
+/// What a type is, as far as it matters where it stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TypeKind {
+    /// A name, with or without a path and arguments.
+    Named,
+    /// A reference, a pointer, an array, a slice, or types in brackets.
+    Compound,
+    Other,
+}
 
 /// Blocks, expressions, types, patterns and brackets inside each other; each level takes some of the thread's stack.
 const MOST_DEPTH: u32 = 160;
@@ -36,7 +45,7 @@ pub(super) struct Parser<'a> {
     /// The last macro that was called with braces.
     pub(super) macro_range: (usize, usize),
     /// The last type, and the part of it that names the functions in its `impl`.
-    pub(super) kind: Kind,
+    pub(super) kind: TypeKind,
     pub(super) type_name: (usize, usize),
     /// Where the last block ended.
     pub(super) block_end: Point,
@@ -60,7 +69,7 @@ impl<'a> Parser<'a> {
             in_signature: false,
             in_parameter_types: false,
             macro_range: (0, 0),
-            kind: Kind::Other,
+            kind: TypeKind::Other,
             type_name: (0, 0),
             block_end: Point::default(),
             wanted,

@@ -1,18 +1,8 @@
 //! Rust's types, their arguments and bounds. They are read to find their ends, and for the names that an `impl` gives.
 
 use super::super::Unusual;
-use super::parser::Parser;
+use super::parser::{Parser, TypeKind};
 use super::words::Token;
-
-/// What a type is, as far as it matters where it stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A name, with or without a path and arguments.
-    Named,
-    /// A reference, a pointer, an array, a slice, or types in brackets.
-    Compound,
-    Other,
-}
 
 impl Parser<'_> {
     /// A type, which may have bounds: `impl Read + 'a`.
@@ -25,13 +15,13 @@ impl Parser<'_> {
                 Token::USE => self.captures()?,
                 _ => self.single_type()?,
             }
-            self.type_read(Kind::Other, start);
+            self.type_read(TypeKind::Other, start);
         }
         Ok(())
     }
 
     /// Notes what was read from `start` on.
-    fn type_read(&mut self, kind: Kind, start: usize) {
+    fn type_read(&mut self, kind: TypeKind, start: usize) {
         self.kind = kind;
         self.type_name = (start, self.end);
     }
@@ -58,34 +48,34 @@ impl Parser<'_> {
                     self.value()?;
                 }
                 self.expect(Token::CLOSE_SQUARE)?;
-                Kind::Compound
+                TypeKind::Compound
             }
             Token::OPEN => {
                 self.list(Token::CLOSE, Self::any_type)?;
                 let is_unit = self.lexer.slice(start + 1, self.end - 1).trim_ascii().is_empty();
-                if is_unit { Kind::Other } else { Kind::Compound }
+                if is_unit { TypeKind::Other } else { TypeKind::Compound }
             }
             Token::NOT => {
                 self.advance()?;
-                Kind::Other
+                TypeKind::Other
             }
             Token::QUESTION => {
                 self.advance()?;
                 self.single_type()?;
-                Kind::Other
+                TypeKind::Other
             }
             Token::FN | Token::UNSAFE | Token::EXTERN | Token::FOR => {
                 self.function_pointer()?;
-                Kind::Other
+                TypeKind::Other
             }
             Token::IMPL | Token::DYN => {
                 self.advance()?;
                 self.trait_type()?;
-                Kind::Other
+                TypeKind::Other
             }
             Token::UNDERSCORE if !self.in_parameter_types => {
                 self.advance_as(Token::NAME)?;
-                Kind::Other
+                TypeKind::Other
             }
             _ => return Err(Unusual),
         };
@@ -110,7 +100,7 @@ impl Parser<'_> {
         }
         let inner = self.lexer.start;
         self.single_type()?;
-        self.type_read(Kind::Compound, if is_double { second } else { inner });
+        self.type_read(TypeKind::Compound, if is_double { second } else { inner });
         Ok(())
     }
 
@@ -125,7 +115,7 @@ impl Parser<'_> {
             return Err(Unusual);
         }
         self.single_type()?;
-        if is_bracketed && self.kind == Kind::Other { Err(Unusual) } else { Ok(()) }
+        if is_bracketed && self.kind == TypeKind::Other { Err(Unusual) } else { Ok(()) }
     }
 
     /// `fn(A, B) -> C` with its modifiers.
@@ -174,7 +164,7 @@ impl Parser<'_> {
                 Token::SELF | Token::CRATE if is_first => self.advance()?,
                 _ => return Err(Unusual),
             }
-            self.type_read(Kind::Named, segment);
+            self.type_read(TypeKind::Named, segment);
             // `a as usize < b` compares.
             let has_arguments =
                 matches!(self.token, Token::LESS | Token::SHIFT_LEFT) && !(is_first && word == Token::PRIMITIVE);
@@ -182,16 +172,16 @@ impl Parser<'_> {
                 _ if has_arguments => {
                     let name = (start, self.end);
                     self.type_arguments()?;
-                    (self.kind, self.type_name) = (Kind::Named, name);
+                    (self.kind, self.type_name) = (TypeKind::Named, name);
                 }
                 Token::OPEN if word == Token::NAME => {
                     self.parameter_types()?;
-                    self.type_read(Kind::Other, start);
+                    self.type_read(TypeKind::Other, start);
                     return Ok(());
                 }
                 Token::NOT if is_name && !follows_arguments => {
                     self.macro_call(start)?;
-                    self.type_read(Kind::Other, start);
+                    self.type_read(TypeKind::Other, start);
                     return Ok(());
                 }
                 _ => {}
@@ -304,7 +294,7 @@ impl Parser<'_> {
         }
         let (first, end) = self.type_name;
         let has_path = first != start || self.lexer.slice(first, end).contains(&b':');
-        if !is_name || has_path || self.kind != Kind::Named {
+        if !is_name || has_path || self.kind != TypeKind::Named {
             return Err(Unusual);
         }
         self.advance()?;
@@ -378,7 +368,7 @@ impl Parser<'_> {
                 }
                 self.single_type()?;
                 // The grammar has no bounds of `()`, `fn()` and the like.
-                if self.kind == Kind::Other {
+                if self.kind == TypeKind::Other {
                     return Err(Unusual);
                 }
             }

@@ -8,8 +8,7 @@ use serde_json::{Value, json};
 
 use node::StubNode;
 
-use crate::setup::Setup;
-use crate::testing;
+use super::SolanaSettings;
 
 const ADDRESS: &str = "11111111111111111111111111111112";
 
@@ -21,9 +20,9 @@ struct Chain {
 
 async fn chain() -> Chain {
     let node = StubNode::start().await;
-    let mut setup: Setup = testing::setup().await;
-    setup.solana.use_node(&node.url);
-    Chain { registry: Registry::new(vec![super::family(&setup).unwrap()]).unwrap(), node }
+    let mut settings = SolanaSettings::default();
+    settings.use_node(&node.url);
+    Chain { registry: Registry::new(vec![super::family(&settings).unwrap()]).unwrap(), node }
 }
 
 impl Chain {
