@@ -139,16 +139,15 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// With room for `queue` lines of `unsent` bytes, written `batch` bytes at a time where a contract says so.
-    pub(super) fn open(queue: usize, unsent: usize, batch: Option<usize>) -> std::io::Result<Self> {
+    /// With room for `queue` lines of `unsent` bytes, written in parts of `part` bytes where a contract says so.
+    pub(super) fn open(queue: usize, unsent: usize, part: Option<usize>) -> std::io::Result<Self> {
         let (lines, to_client) = mpsc::channel(queue);
-        let batch = batch.unwrap_or(BATCH);
         let (done, written) = watch::channel(false);
         let received = Arc::<AtomicU64>::default();
         let pipe = Arc::new(Pipe::open()?);
         let (count, output) = (received.clone(), pipe.clone());
         std::thread::spawn(move || {
-            let _ = output.write(to_client, &count, batch);
+            let _ = output.write(to_client, &count, part);
             done.send_replace(true);
         });
         Ok(Self { lines, unsent: MemoryLimit::new(unsent, SHARES), pipe, received, written })
@@ -258,13 +257,15 @@ impl Pipe {
         Ok(output.write_all(&line))
     }
 
-    /// Writes lines until [`END`], those that wait in batches of `size` bytes, and a longer line in parts of that size.
+    /// Writes lines until [`END`], those that wait in batches. A line that is longer than a batch is written at once, or in
+    /// parts where a contract says so: each part is a system call, and wakes the reader.
     fn write(
         &self,
         mut lines: mpsc::Receiver<Counted<Vec<u8>>>,
         received: &AtomicU64,
-        size: usize,
+        part: Option<usize>,
     ) -> std::io::Result<()> {
+        let size = part.unwrap_or(BATCH);
         let mut batch = Vec::with_capacity(size);
         while let Some(line) = lines.blocking_recv() {
             // Held for a whole batch: a line of `write_now` in between would be out of order.
@@ -284,7 +285,8 @@ impl Pipe {
                 }
                 if line.len() > size {
                     // Nothing is buffered behind this: each part is with the client when the next one is written.
-                    line.chunks(size).try_for_each(|part| output.write_all(part))?;
+                    let part = part.unwrap_or(line.len());
+                    line.chunks(part).try_for_each(|part| output.write_all(part))?;
                 } else {
                     batch.extend_from_slice(&line);
                 }
@@ -347,23 +349,32 @@ mod tests {
         assert_eq!(ids, ["\"a\"", "7", "null"]);
     }
 
-    #[test]
-    fn a_line_longer_than_a_batch_is_written_in_parts_and_shorter_ones_together() {
+    /// The lengths of the writes for lines of these lengths.
+    fn writes(lengths: &[usize], part: Option<usize>) -> Vec<usize> {
         // A datagram for each write.
         let (ours, theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
         let pipe = Pipe { output: Mutex::new(File::from(OwnedFd::from(ours))), capacity: 0 };
         let (lines, to_client) = mpsc::channel(8);
-        for length in [20_000, 10, 20, 8191, 8192] {
-            lines.try_send(vec![b'x'; length].into()).unwrap();
+        for length in lengths {
+            lines.try_send(vec![b'x'; *length].into()).unwrap();
         }
         lines.try_send(END.into()).unwrap();
-        pipe.write(to_client, &AtomicU64::new(0), 8192).unwrap();
+        pipe.write(to_client, &AtomicU64::new(0), part).unwrap();
         drop(pipe);
         theirs.set_nonblocking(true).unwrap();
-        let mut buffer = vec![0; 65536];
-        let written: Vec<usize> =
-            std::iter::from_fn(|| theirs.recv(&mut buffer).ok().filter(|length| *length > 0)).collect();
+        let mut buffer = vec![0; 128 * 1024];
+        std::iter::from_fn(|| theirs.recv(&mut buffer).ok().filter(|length| *length > 0)).collect()
+    }
+
+    #[test]
+    fn a_long_line_is_written_in_parts_where_a_contract_says_so_and_short_ones_together() {
+        let written = writes(&[20_000, 10, 20, 8191, 8192], Some(8192));
         assert_eq!(written, [8192, 8192, 3617, 32, 8192, 8192, 1]);
+    }
+
+    #[test]
+    fn a_long_line_is_written_at_once_otherwise() {
+        assert_eq!(writes(&[BATCH + 100, 10, 20], None), [BATCH + 101, 32]);
     }
 
     #[test]
