@@ -85,7 +85,7 @@ mod tests {
     #[tokio::test]
     async fn every_schema_compiles() {
         for tool in all().await.iter().flat_map(|family| &family.tools) {
-            let arguments = serde_json::json!({"no such argument": 1});
+            let arguments = serde_json::json!("not an object");
             assert_eq!(tool.check(&arguments).unwrap_err().kind, Kind::Invalid, "{}", tool.info().listed);
         }
     }

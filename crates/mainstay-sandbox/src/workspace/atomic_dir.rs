@@ -237,7 +237,10 @@ fn exchange_in_steps(parent: &OwnedFd, new: &OsStr, old: &OsStr) -> rustix::io::
     aside.push(old);
     rustix::fs::renameat(parent, old, parent, &aside)?;
     if let Err(errno) = rustix::fs::renameat(parent, new, parent, old) {
-        let _ = rustix::fs::renameat(parent, &aside, parent, old);
+        // Another build may have taken the name meanwhile; then what was set aside is out of date.
+        if rustix::fs::renameat(parent, &aside, parent, old).is_err() {
+            remove_all(parent, &aside);
+        }
         return Err(errno);
     }
     rustix::fs::renameat(parent, &aside, parent, new)

@@ -72,9 +72,8 @@ fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
         "code_churn" => vec![json!({"project_path": path}), json!({"project_path": path, "hotspots": true})],
         // These take no path.
         "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
-        other if other.starts_with("server_") || other.starts_with("agents_") || other == "context_list_caches" => {
-            Vec::new()
-        }
+        other if ["server_", "agents_", "solana_"].iter().any(|family| other.starts_with(family)) => Vec::new(),
+        "context_list_caches" => Vec::new(),
         other => panic!("{other} is not in the table of attacks: say how a path is aimed at it, or that it takes none"),
     }
 }

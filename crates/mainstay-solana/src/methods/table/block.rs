@@ -51,7 +51,12 @@ pub(super) static METHODS: [Method; 9] = [
         positional: &[SLOT],
         ..BLOCK
     },
-    Method { name: "getBlockHeight", about: "Number of blocks below the current one.", options: STATE, ..BLOCK },
+    Method {
+        name: "getBlockHeight",
+        about: "Number of blocks below the current one, skipped slots not counted.",
+        options: STATE,
+        ..BLOCK
+    },
     Method {
         name: "getBlockCommitment",
         about: "Stake that has voted for a block, by lockout depth.",

@@ -10,7 +10,13 @@ const CLUSTER: Method = Method { group: Group::Cluster, ..READ };
 pub(super) static METHODS: [Method; 19] = [
     Method { name: "getHealth", about: "\"ok\", or an error if the node is behind.", core: true, ..CLUSTER },
     Method { name: "getVersion", about: "Software version and feature set of the node.", core: true, ..CLUSTER },
-    Method { name: "getSlot", about: "The current slot.", core: true, options: STATE, ..CLUSTER },
+    Method {
+        name: "getSlot",
+        about: "The slot that the network has reached at a commitment.",
+        core: true,
+        options: STATE,
+        ..CLUSTER
+    },
     Method {
         name: "getEpochInfo",
         about: "The current epoch, its progress, the slot and the block height.",
@@ -33,7 +39,7 @@ pub(super) static METHODS: [Method; 19] = [
     },
     Method {
         name: "getEpochSchedule",
-        about: "Slots per epoch and how epochs began.",
+        about: "Slots per epoch, and the first epochs, which were shorter.",
         cache: CacheClass::Immutable,
         ..CLUSTER
     },
@@ -43,12 +49,17 @@ pub(super) static METHODS: [Method; 19] = [
         cache: CacheClass::Immutable,
         ..CLUSTER
     },
-    Method { name: "getIdentity", about: "Identity address of the node.", ..CLUSTER },
+    Method { name: "getIdentity", about: "Identity address of the node that answers.", ..CLUSTER },
     Method { name: "getClusterNodes", about: "All nodes with their addresses and versions.", ..CLUSTER },
-    Method { name: "getSlotLeader", about: "Identity of the current leader.", options: STATE, ..CLUSTER },
+    Method {
+        name: "getSlotLeader",
+        about: "Identity address of the leader of the current slot.",
+        options: STATE,
+        ..CLUSTER
+    },
     Method {
         name: "getSlotLeaders",
-        about: "Leaders of the slots from startSlot on.",
+        about: "Identity addresses of the leaders from startSlot on.",
         positional: &[START_SLOT, Param::required("limit", Kind::Integer { min: 1, max: 5000 })],
         ..CLUSTER
     },

@@ -10,7 +10,7 @@ const ECONOMICS: Method = Method { group: Group::Economics, ..READ };
 pub(super) static METHODS: [Method; 4] = [
     Method {
         name: "getInflationGovernor",
-        about: "Parameters of the inflation schedule.",
+        about: "Parameters of the inflation schedule: initial, terminal, taper, foundation.",
         options: COMMITMENT_ONLY,
         ..ECONOMICS
     },

@@ -43,7 +43,7 @@ pub(super) static METHODS: [Method; 5] = [
     },
     Method {
         name: "getTokenSupply",
-        about: "Total supply and decimals of a token.",
+        about: "Total supply and decimals of the token of a mint.",
         core: true,
         positional: &[MINT],
         options: COMMITMENT_ONLY,
@@ -51,7 +51,7 @@ pub(super) static METHODS: [Method; 5] = [
     },
     Method {
         name: "getTokenLargestAccounts",
-        about: "The 20 largest token accounts of a mint.",
+        about: "The 20 largest token accounts of one mint.",
         positional: &[MINT],
         options: COMMITMENT_ONLY,
         ..TOKEN

@@ -78,7 +78,12 @@ pub(super) static METHODS: [Method; 11] = [
         has_context: true,
         ..TX
     },
-    Method { name: "getTransactionCount", about: "Number of transactions in the ledger.", options: STATE, ..TX },
+    Method {
+        name: "getTransactionCount",
+        about: "Number of transactions since the ledger began.",
+        options: STATE,
+        ..TX
+    },
     Method {
         name: "simulateTransaction",
         about: "Run a transaction without sending it: error, logs, compute units and changed accounts.",
