@@ -1,13 +1,14 @@
 //! What a caller gets: the reply of a tool, the contents of a resource, the messages of a prompt.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Context, Result};
+use crate::{Context, Event, Result};
 
 /// The reply of a tool: content for the model, and a value for programs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -148,6 +149,12 @@ pub struct ResourceTemplate {
     pub mime: Option<String>,
 }
 
+/// Keeps a resource watched for as long as it lives.
+pub type Watch = Box<dyn std::any::Any + Send + Sync>;
+
+/// Where changes of a watched resource are told.
+pub type Announce = Arc<dyn Fn(Event) + Send + Sync>;
+
 /// A provider of resources, which clients read by URI. A family may have several; each answers for a part of the URI space.
 pub trait ResourceProvider: Send + Sync + 'static {
     /// The resources in memory; a provider with very many lists templates instead.
@@ -166,6 +173,12 @@ pub trait ResourceProvider: Send + Sync + 'static {
     fn owns(&self, uri: &str) -> bool;
 
     fn read<'a>(&'a self, uri: &'a str, context: &'a Context) -> BoxFuture<'a, Result<Vec<Contents>>>;
+
+    /// A client wants to hear of changes of this resource, for as long as the watch lives. Nothing is returned by a provider
+    /// that finds out by itself what has changed.
+    fn watch<'a>(&'a self, _uri: &'a str, _announce: Announce) -> BoxFuture<'a, Result<Option<Watch>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// Values for one variable of one of the templates, best first. `others` are variables that have a value already.
     fn complete<'a>(

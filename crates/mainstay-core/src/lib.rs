@@ -48,8 +48,8 @@ pub use call::{Answers, Call, Context, DialectPolicy, Hold, Quota, QuotaKind};
 pub use caller::{Caller, Principal, Scope, Scopes};
 pub use clock::{Clock, ManualClock, SystemClock, iso8601, new_id};
 pub use content::{
-    Annotations, Block, Body, Content, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage, PromptReply, Reply,
-    ResourceInfo, ResourceProvider, ResourceTemplate, Role,
+    Annotations, Announce, Block, Body, Content, Contents, Prompt, PromptArgument, PromptInfo, PromptMessage,
+    PromptReply, Reply, ResourceInfo, ResourceProvider, ResourceTemplate, Role, Watch,
 };
 pub use digest::{canonical_digest, hex};
 pub use effect::{Approval, Effect, PlannedChange};

@@ -24,7 +24,9 @@ use std::time::{Duration, Instant};
 
 use mainstay_auth::consent::ConsentPolicy;
 use mainstay_auth::{Backend, Observer};
-use mainstay_core::{Call, Caller, Clock, Context, DialectPolicy, Event, Quota, Registry, Result, Scope, ToolInfo};
+use mainstay_core::{
+    Call, Caller, Clock, Context, DialectPolicy, Event, Quota, Registry, Result, Scope, ToolInfo, Watch,
+};
 use mainstay_store::Store;
 use serde_json::Value;
 
@@ -95,6 +97,13 @@ impl Engine {
 
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
+    }
+
+    /// Watches a resource for a client that wants to hear of its changes. Its provider may have nothing to do for that.
+    pub async fn watch_resource(&self, uri: &str) -> Result<Option<Watch>> {
+        let Some(provider) = self.registry().provider(uri) else { return Ok(None) };
+        let events = self.events().clone();
+        provider.watch(uri, Arc::new(move |event| events.publish(event))).await
     }
 
     /// Where events are published and subscribed to.

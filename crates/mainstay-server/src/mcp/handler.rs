@@ -375,10 +375,13 @@ impl ServerHandler for Handler {
         if self.shared.engine.registry().provider(&request.uri).is_none() {
             return Err(ErrorData::resource_not_found(format!("There is no resource {:?}.", request.uri), None));
         }
-        if self.subscribed.add(request.uri) {
-            return Ok(());
+        let full = || ErrorData::invalid_request("This session has reached its limit of resource subscriptions.", None);
+        if !self.subscribed.has_room(&request.uri) {
+            return Err(full());
         }
-        Err(ErrorData::invalid_request("This session has reached its limit of resource subscriptions.", None))
+        let watch = self.shared.engine.watch_resource(&request.uri).await;
+        let watch = watch.map_err(encode::protocol_error)?;
+        if self.subscribed.add(request.uri, watch) { Ok(()) } else { Err(full()) }
     }
 
     /// Succeeds for a resource without a subscription as well.
@@ -396,7 +399,13 @@ impl ServerHandler for Handler {
     async fn listen(&self, context: SubscriptionContext) -> Result<()> {
         self.reader(context.request_context())?;
         let ended = self.stdio.as_ref().map(|client| client.ended.clone()).unwrap_or_default();
-        subscriptions::listen(self.shared.engine.events().changes(), &context, &ended).await;
+        let uris = context.accepted().resource_subscriptions.iter().flatten();
+        // Beside it, because a node may take its time to accept a subscription.
+        let watching = subscriptions::watch(&self.shared.engine, uris);
+        tokio::select! {
+            () = watching => {}
+            () = subscriptions::listen(self.shared.engine.events().changes(), &context, &ended) => {}
+        }
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! Notifications about changed lists and resources: to sessions of the older protocol, and on the stream of a
 //! `subscriptions/listen` request of 2026-07-28.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use mainstay_core::{CancellationToken, Event};
+use mainstay_core::{CancellationToken, Event, Watch};
+use mainstay_engine::Engine;
 use parking_lot::Mutex;
 use rmcp::model::{
     PromptListChangedNotification, ResourceListChangedNotification, ResourceUpdatedNotification,
@@ -17,18 +18,24 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 /// With the limit on the length of a URI it bounds what a session costs: 16 MB at the very worst.
 const MAX_SUBSCRIPTIONS: usize = 1000;
 
-/// The resources that one session of the older protocol has subscribed to.
+/// The resources that one session of the older protocol has subscribed to, with what watches them.
 #[derive(Clone, Default)]
-pub(super) struct SubscribedResources(Arc<Mutex<HashSet<String>>>);
+pub(super) struct SubscribedResources(Arc<Mutex<HashMap<String, Option<Watch>>>>);
 
 impl SubscribedResources {
-    /// False if the session has reached its limit.
-    pub(super) fn add(&self, uri: String) -> bool {
-        let mut uris = self.0.lock();
+    /// Whether the session may subscribe to this, too.
+    pub(super) fn has_room(&self, uri: &str) -> bool {
+        let uris = self.0.lock();
         // A URI that is subscribed already costs nothing, so repeating it is allowed at the limit, too.
-        let allowed = uris.len() < MAX_SUBSCRIPTIONS || uris.contains(&uri);
+        uris.len() < MAX_SUBSCRIPTIONS || uris.contains_key(uri)
+    }
+
+    /// False if the session has reached its limit.
+    pub(super) fn add(&self, uri: String, watch: Option<Watch>) -> bool {
+        let mut uris = self.0.lock();
+        let allowed = uris.len() < MAX_SUBSCRIPTIONS || uris.contains_key(&uri);
         if allowed {
-            uris.insert(uri);
+            uris.insert(uri, watch);
         }
         allowed
     }
@@ -51,7 +58,7 @@ pub(super) fn notify_session(
             for notification in notifications {
                 // Sessions receive all list changes and the resources they subscribed to.
                 if let ServerNotification::ResourceUpdatedNotification(updated) = &notification
-                    && !subscribed.0.lock().contains(&updated.params.uri)
+                    && !subscribed.0.lock().contains_key(&updated.params.uri)
                 {
                     continue;
                 }
@@ -62,6 +69,19 @@ pub(super) fn notify_session(
             }
         }
     });
+}
+
+/// Watches resources for as long as this is awaited. What cannot be watched does not keep the client from hearing of the
+/// rest; a stream has no other way to tell than the log.
+pub(super) async fn watch(engine: &Engine, uris: impl Iterator<Item = &String>) {
+    let mut watches = Vec::new();
+    for uri in uris.take(MAX_SUBSCRIPTIONS) {
+        match engine.watch_resource(uri).await {
+            Ok(watch) => watches.extend(watch),
+            Err(error) => tracing::info!("a resource cannot be watched: {}", error.public),
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// Serves one `subscriptions/listen` until the client closes it or `ended`. Unlike a session, such a stream receives

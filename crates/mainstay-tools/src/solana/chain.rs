@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::failure;
 use super::metrics::SolanaMetrics;
 use super::session_slots::SessionSlots;
-use super::settings::SolanaSettings;
+use super::settings::{SolanaSettings, invalid_settings};
 
 /// The chain as the tools see it. Cheap to clone.
 #[derive(Clone)]
@@ -38,10 +38,9 @@ pub(super) struct Reading {
 
 impl Chain {
     pub(super) fn new(settings: &SolanaSettings) -> Result<Self> {
-        let wrong =
-            |reason: String| Error::invalid(format!("The section solana of the configuration is not valid: {reason}."));
         let metrics = Arc::new(SolanaMetrics::default());
-        let client = Client::new(settings.client().map_err(wrong)?, metrics.clone()).map_err(wrong)?;
+        let client =
+            Client::new(settings.client().map_err(invalid_settings)?, metrics.clone()).map_err(invalid_settings)?;
         let (commitment, deadline) = (settings.commitment, settings.deadline());
         Ok(Self(Arc::new(Inner { client, commitment, deadline, slots: SessionSlots::default(), metrics })))
     }

@@ -21,6 +21,7 @@ mod session_slots;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod watches;
 
 use mainstay_core::{Effect, Family, Result, Spec};
 use serde_json::{Map, Value, json};
@@ -28,6 +29,7 @@ use serde_json::{Map, Value, json};
 use chain::Chain;
 use settings::ToolProfile;
 pub use settings::{Profile, SolanaNetwork, SolanaSettings, ToolProfile as SolanaTools};
+use watches::Watches;
 
 /// The dialect in which the tools have the names of the chain.
 const DIALECT: &str = "solana";
@@ -67,6 +69,7 @@ pub(crate) fn family(settings: &SolanaSettings) -> Result<Family> {
     let chain = Chain::new(settings)?;
     let profile: &ToolProfile = &settings.tools;
     let metrics = chain.metrics().clone();
+    let watches = Watches::new(chain.client().networks(), settings.commitment)?;
     Ok(Family::new("solana")
         .tools(method_tool::tools(&chain, profile))
         .tools([rpc::tool(&chain)])
@@ -74,7 +77,7 @@ pub(crate) fn family(settings: &SolanaSettings) -> Result<Family> {
         .tool(networks::Networks(chain.clone()))
         .tool(describe::DescribeTransaction(chain.clone()))
         .tool(build_transfer::BuildTransfer(chain.clone()))
-        .resources(resources::ChainResources(chain.clone()))
+        .resources(resources::ChainResources(chain.clone(), watches))
         .prompt(prompt::ExplainTransaction(chain))
         .metrics(move || metrics.text()))
 }

@@ -1,18 +1,21 @@
-//! Accounts and transactions as resources: `solana://NETWORK/account/ADDRESS` and `solana://NETWORK/tx/SIGNATURE`.
+//! The chain as resources: `solana://NETWORK/account/ADDRESS`, `…/tx/SIGNATURE`, `…/logs/ADDRESS` and `…/slot`. Who
+//! subscribes to one hears of its changes over the WebSocket of a node.
 
 use mainstay_core::{
-    Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceProvider, ResourceTemplate, Result, quoted,
+    Announce, Body, BoxFuture, Contents, Context, Error, Kind, ResourceInfo, ResourceProvider, ResourceTemplate,
+    Result, Watch, quoted,
 };
 use serde_json::{Value, json};
 
 use super::chain::Chain;
 use super::describe::ask;
+use super::watches::{Resource, Watches};
 
 const SCHEME: &str = "solana://";
 const JSON: &str = "application/json";
 
-/// Reads what a URI names; there are too many to list.
-pub(super) struct ChainResources(pub(super) Chain);
+/// Reads and watches what a URI names; there are too many to list.
+pub(super) struct ChainResources(pub(super) Chain, pub(super) Watches);
 
 impl ResourceProvider for ChainResources {
     fn list(&self) -> Vec<ResourceInfo> {
@@ -30,6 +33,12 @@ impl ResourceProvider for ChainResources {
         vec![
             template("solana://{network}/account/{pubkey}", "Solana account", "Balance, owner and data of an account"),
             template("solana://{network}/tx/{signature}", "Solana transaction", "A transaction with its effects"),
+            template(
+                "solana://{network}/logs/{pubkey}",
+                "Solana logs",
+                "The latest transactions that mention an account",
+            ),
+            template("solana://{network}/slot", "Solana slot", "The slot that the network has reached"),
         ]
     }
 
@@ -42,6 +51,13 @@ impl ResourceProvider for ChainResources {
             let value = self.value(uri, context).await?;
             let (mime, body) = (Some(JSON.to_owned()), Body::Text(value.to_string()));
             Ok(vec![Contents { uri: uri.to_owned(), mime, body }])
+        })
+    }
+
+    fn watch<'a>(&'a self, uri: &'a str, announce: Announce) -> BoxFuture<'a, Result<Option<Watch>>> {
+        Box::pin(async move {
+            let (network, resource) = self.parse(uri)?;
+            self.1.watch(uri, network, &resource, announce).await.map(Some)
         })
     }
 
@@ -59,22 +75,35 @@ impl ResourceProvider for ChainResources {
 }
 
 impl ChainResources {
-    async fn value(&self, uri: &str, context: &Context) -> Result<Value> {
+    /// The network and the resource that a URI names.
+    fn parse<'a>(&self, uri: &'a str) -> Result<(&'a str, Resource<'a>)> {
         let parts: Vec<&str> = uri.strip_prefix(SCHEME).unwrap_or_default().split('/').collect();
-        let (network, method, args) = match parts.as_slice() {
-            [network, "account", address] => (*network, "getAccountInfo", json!({ "pubkey": address })),
-            [network, "tx", signature] => (*network, "getTransaction", json!({ "signature": signature })),
+        let (network, resource) = match parts.as_slice() {
+            [network, "account", address] => (*network, Resource::Account(address)),
+            [network, "tx", signature] => (*network, Resource::Transaction(signature)),
+            [network, "logs", address] => (*network, Resource::Logs(address)),
+            [network, "slot"] => (*network, Resource::Slot),
             _ => {
-                let expected = "solana://NETWORK/account/ADDRESS or solana://NETWORK/tx/SIGNATURE";
+                let expected = "solana://NETWORK/account/ADDRESS, …/tx/SIGNATURE, …/logs/ADDRESS or …/slot";
                 return Err(Error::invalid(format!("{} is not of the form {expected}.", quoted(uri))));
             }
         };
         let known = self.0.networks();
-        if !known.contains(&network) {
-            let known = known.join(", ");
-            return Err(Error::invalid(format!("There is no network {}; configured are {known}.", quoted(network))));
+        if known.contains(&network) {
+            return Ok((network, resource));
         }
-        let mut args = args;
+        let known = known.join(", ");
+        Err(Error::invalid(format!("There is no network {}; configured are {known}.", quoted(network))))
+    }
+
+    async fn value(&self, uri: &str, context: &Context) -> Result<Value> {
+        let (network, resource) = self.parse(uri)?;
+        let (method, mut args) = match resource {
+            Resource::Account(address) => ("getAccountInfo", json!({ "pubkey": address })),
+            Resource::Transaction(signature) => ("getTransaction", json!({ "signature": signature })),
+            Resource::Logs(address) => ("getSignaturesForAddress", json!({ "address": address })),
+            Resource::Slot => ("getSlot", json!({})),
+        };
         args["network"] = network.into();
         match ask(&self.0, method, &args, context).await? {
             Ok((_, Value::Null)) => Err(Error::new(Kind::NotFound, format!("Nothing is at {} now.", quoted(uri)))),

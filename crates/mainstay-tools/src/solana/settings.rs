@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use mainstay_core::Error;
 use mainstay_solana::methods::Commitment;
 use mainstay_solana::rpc::{ClientSettings, NetworkSettings, known_network};
 use schemars::JsonSchema;
@@ -129,6 +130,12 @@ impl SolanaSettings {
     pub(super) fn deadline(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
+}
+
+/// The error for settings with which no node can be called.
+pub(super) fn invalid_settings(reason: String) -> Error {
+    let reason = reason.trim_end_matches('.');
+    Error::invalid(format!("The settings of the Solana chain are not valid ([solana] or SOLANA_RPC_URL): {reason}."))
 }
 
 /// What a known network's settings leave out is that network's.

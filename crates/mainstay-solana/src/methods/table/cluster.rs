@@ -8,7 +8,12 @@ use crate::methods::{CacheClass, DefaultValue, Group, Kind, Method, Param};
 const CLUSTER: Method = Method { group: Group::Cluster, ..READ };
 
 pub(super) static METHODS: [Method; 19] = [
-    Method { name: "getHealth", about: "\"ok\", or an error if the node is behind.", core: true, ..CLUSTER },
+    Method {
+        name: "getHealth",
+        about: "\"ok\", or an error that says how far the node is behind.",
+        core: true,
+        ..CLUSTER
+    },
     Method { name: "getVersion", about: "Software version and feature set of the node.", core: true, ..CLUSTER },
     Method {
         name: "getSlot",

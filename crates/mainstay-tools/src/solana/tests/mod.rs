@@ -174,7 +174,8 @@ async fn accounts_are_resources() {
         assert_eq!(provider.read(wrong, &Context::detached()).await.unwrap_err().kind, Kind::Invalid, "{wrong}");
     }
     let templates: Vec<String> = provider.templates().into_iter().map(|template| template.uri).collect();
-    assert_eq!(templates, ["solana://{network}/account/{pubkey}", "solana://{network}/tx/{signature}"]);
+    let kinds = ["account/{pubkey}", "tx/{signature}", "logs/{pubkey}", "slot"];
+    assert_eq!(templates, kinds.map(|kind| format!("solana://{{network}}/{kind}")));
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use mainstay_solana::transaction::{Transaction, Wallet};
 use serde_json::{Value, json};
 
 use crate::testing::examples::interpreter;
-use crate::testing::program::{Http, Server};
+use crate::testing::program::{Http, Server, StdioServer, initialize};
 
 use super::with_node;
 
@@ -17,6 +17,7 @@ use super::with_node;
 const SCRIPT: &str = "const { Surfnet } = require(process.env.MAINSTAY_TEST_SURFPOOL);
 const node = Surfnet.startWithConfig(JSON.stringify({ offline: true, blockProductionMode: 'clock', slotTimeMs: 20 }));
 console.log(node.rpcUrl);
+console.log(node.wsUrl);
 setInterval(() => {}, 1000);";
 
 /// What this node answers with an error, and its code. It lacks two methods that Agave has, makes no snapshots, and its
@@ -33,6 +34,7 @@ const ERRORS: [(&str, i64); 6] = [
 struct Node {
     child: Child,
     url: String,
+    ws_url: String,
 }
 
 impl Node {
@@ -46,11 +48,11 @@ impl Node {
         package?;
         let mut command = Command::new(interpreter("MAINSTAY_TEST_NODE", "node"));
         let mut child = command.args(["-e", SCRIPT]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut url = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
-        let url = url.trim().to_owned();
-        assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-        Some(Self { child, url })
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut line = || lines.next().unwrap().unwrap();
+        let (url, ws_url) = (line(), line());
+        assert!(url.starts_with("http://127.0.0.1:") && ws_url.starts_with("ws://127.0.0.1:"), "{url} {ws_url}");
+        Some(Self { child, url, ws_url })
     }
 
     /// Calls the node without the server under test.
@@ -271,6 +273,75 @@ fn a_transfer_that_would_fail_says_so_before_it_is_signed() {
     let built = chain.value("buildTransfer", &json!({"from": address, "to": to, "lamports": 5_000_000_000_u64}));
     assert!(!built["error"].is_null(), "{built}");
     assert!(built["summary"].as_str().unwrap().starts_with("The transaction would fail"), "{built}");
+}
+
+/// A session of the standard protocol that hears of changes.
+struct Subscriber(StdioServer);
+
+impl Subscriber {
+    fn start(node: &Node) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut program = with_node(data.path(), &["stdio", "--tools", "solana"], &node.url);
+        program.env("MAINSTAY__SOLANA__NETWORKS__LOCALNET__WS_URL", &node.ws_url);
+        let mut stdio = StdioServer::from(program, data);
+        assert!(stdio.ask(&initialize(0))["result"]["serverInfo"]["name"].is_string());
+        stdio.write(br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+        Self(stdio)
+    }
+
+    fn request(&mut self, method: &str, uri: &str) -> Value {
+        let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"uri": uri}});
+        self.0.write(message.to_string().as_bytes());
+        // Notifications may come first.
+        loop {
+            let answer = self.0.read().unwrap();
+            if answer["id"] == 1 {
+                return answer;
+            }
+        }
+    }
+
+    /// Waits for the notification that this resource has changed.
+    fn hears_of(&mut self, uri: &str) {
+        loop {
+            let message = self.0.read().unwrap();
+            if message["method"] == "notifications/resources/updated" && message["params"]["uri"] == uri {
+                return;
+            }
+        }
+    }
+}
+
+#[test]
+fn subscribers_hear_of_accounts_logs_transactions_and_slots() {
+    let Some(mut chain) = Chain::start() else { return };
+    let wallet = chain.wallet(6, 1_000_000_000);
+    let (address, to) = (wallet.address().to_string(), self::wallet(7).address().to_string());
+    let mut subscriber = Subscriber::start(&chain.node);
+    let built = chain.value("buildTransfer", &json!({"from": address, "to": to, "lamports": 100_000_000}));
+    let unsigned = Transaction::from_base64(built["transaction"].as_str().unwrap()).unwrap();
+    let signed = wallet.sign(unsigned.message()).unwrap();
+    let uris = [
+        "solana://localnet/slot".to_owned(),
+        format!("solana://localnet/account/{address}"),
+        format!("solana://localnet/logs/{address}"),
+        format!("solana://localnet/tx/{}", signed.id().unwrap()),
+    ];
+    for uri in &uris[1..] {
+        let answer = subscriber.request("resources/subscribe", uri);
+        assert!(answer["result"].is_object(), "{uri}: {answer}");
+    }
+    chain.send(&signed);
+    let mut left: Vec<&String> = uris[1..].iter().collect();
+    while !left.is_empty() {
+        let message = subscriber.0.read().unwrap();
+        left.retain(|uri| message["params"]["uri"] != **uri);
+    }
+    assert!(subscriber.request("resources/subscribe", &uris[0])["result"].is_object());
+    subscriber.hears_of(&uris[0]);
+    for wrong in ["solana://localnet/account/x", "solana://mars/slot", "solana://localnet/nothing"] {
+        assert_eq!(subscriber.request("resources/subscribe", wrong)["error"]["code"], -32602, "{wrong}");
+    }
 }
 
 fn base64(bytes: &[u8]) -> String {
