@@ -160,6 +160,11 @@ impl Visitor for Measurer<'_> {
 
     fn worker(&self) -> Self::Worker {}
 
+    /// Looking up what is known takes less than starting a thread; reading and parsing takes more.
+    fn is_slow(&self) -> bool {
+        self.counters.read.load(Ordering::Relaxed) > 0
+    }
+
     fn visit(&self, (): &mut (), found: &WalkEntry<'_>, stop: &StopSignal, all: &mut Collected<Visited>) {
         let visited = match self.measure(found, &|| !stop.is_set()) {
             None => return,

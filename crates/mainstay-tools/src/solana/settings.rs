@@ -133,8 +133,10 @@ impl SolanaSettings {
 }
 
 /// The error for settings with which no node can be called.
-pub(super) fn invalid_settings(reason: String) -> Error {
-    let reason = reason.trim_end_matches('.');
+pub(super) fn invalid_settings(mut reason: String) -> Error {
+    if reason.ends_with('.') {
+        reason.pop();
+    }
     Error::invalid(format!("The settings of the Solana chain are not valid ([solana] or SOLANA_RPC_URL): {reason}."))
 }
 

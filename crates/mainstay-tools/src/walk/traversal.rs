@@ -29,6 +29,9 @@ const MIN_BATCH: usize = 16;
 
 const MAX_THREADS: usize = 16;
 
+/// While more tasks than this wait, threads are worth starting even if no visit takes long.
+const MANY_TASKS: usize = 128;
+
 /// A walk through a tree, up to one page of results.
 pub(crate) struct Walk {
     /// The paths and the kind of the entries to visit; all paths without globs.
@@ -59,7 +62,9 @@ impl Walk {
             let mut helpers = 0;
             traversal.work(&queue, || {
                 // One at a time and only while tasks wait: a small tree is done before a thread would have started.
-                if helpers + 1 < threads && queue.waiting() > helpers + 1 {
+                let waiting = queue.waiting();
+                let worthwhile = waiting > helpers + 1 && (waiting > MANY_TASKS || visitor.is_slow());
+                if helpers + 1 < threads && worthwhile {
                     helpers += 1;
                     let _ = std::thread::Builder::new().spawn_scoped(scope, || traversal.work(&queue, || {}));
                 }

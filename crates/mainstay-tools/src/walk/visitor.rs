@@ -21,6 +21,11 @@ pub(crate) trait Visitor: Sync {
 
     fn worker(&self) -> Self::Worker;
 
+    /// Whether visits have turned out to take long. Until then the threads of a walk cost more than they bring.
+    fn is_slow(&self) -> bool {
+        true
+    }
+
     /// Adds what comes of an entry to `all`. Long work asks `stop` from time to time.
     fn visit(
         &self,
