@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 pub(crate) use base64::engine::general_purpose::STANDARD as BASE64;
-use mainstay_core::{Block, Body, Content, Contents, Reply};
+use mainstay_core::{Block, Body, Content, Contents, Reply, ResourceInfo};
 use serde_json::{Value, json};
 
 /// One block; binary data in base64.
@@ -26,6 +26,26 @@ pub(crate) fn body(body: Body) -> String {
         Body::Text(text) => text,
         Body::Bytes(bytes) => BASE64.encode(bytes),
     }
+}
+
+/// One part of a resource that was read, as the standard has it.
+pub(crate) fn standard_resource(Contents { uri, mime, body: content }: Contents) -> Value {
+    let member = if matches!(content, Body::Text(_)) { "text" } else { "blob" };
+    json!({"uri": uri, "mimeType": mime, member: body(content)})
+}
+
+/// The result of `resources/read`, as the standard has it.
+pub(crate) fn standard_contents(contents: Vec<Contents>) -> Value {
+    json!({ "contents": contents.into_iter().map(standard_resource).collect::<Vec<_>>() })
+}
+
+/// The result of `resources/list`, as the standard has it.
+pub(crate) fn standard_resources(resources: &[ResourceInfo]) -> Value {
+    let entry = |resource: &ResourceInfo| {
+        let ResourceInfo { uri, name, mime, description, .. } = resource;
+        json!({"uri": uri, "name": name, "description": description, "mimeType": mime})
+    };
+    json!({ "resources": resources.iter().map(entry).collect::<Vec<_>>() })
 }
 
 /// The text of a reply, one block a line; other blocks are left out.

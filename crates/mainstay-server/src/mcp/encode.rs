@@ -5,7 +5,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use mainstay_core::{
     Annotations, Block, Body, Content, Contents, Effect, Error, Kind, PromptInfo, PromptReply, Reason, Reply,
-    ResourceInfo, ResourceTemplate, Role, ToolInfo,
+    ResourceInfo, ResourceTemplate, Role, ToolInfo, iso8601,
 };
 use mainstay_wire::reason;
 use rmcp::model::{self as wire, CallToolResult, ContentBlock, ErrorData};
@@ -149,7 +149,7 @@ fn annotated(mut block: ContentBlock, annotations: Annotations) -> ContentBlock 
     #[expect(clippy::cast_possible_truncation, reason = "the SDK has no more digits, and an importance needs none")]
     let priority = annotations.priority.map(|priority| priority as f32);
     out.priority = priority;
-    out.last_modified = annotations.last_modified.map(|time| time.to_string());
+    out.last_modified = annotations.last_modified.map(|time| iso8601(time.as_millisecond()));
     match &mut block {
         ContentBlock::Text(content) => content.annotations = Some(out),
         ContentBlock::Image(content) => content.annotations = Some(out),

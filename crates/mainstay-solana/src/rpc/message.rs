@@ -40,13 +40,14 @@ struct Response<'a> {
     error: Option<ErrorMember>,
 }
 
+/// The error of a node, over HTTP and WebSocket alike.
 #[derive(Deserialize)]
-struct ErrorMember {
-    code: i64,
+pub(crate) struct ErrorMember {
+    pub(crate) code: i64,
     #[serde(default)]
-    message: String,
+    pub(crate) message: String,
     #[serde(default)]
-    data: Option<Value>,
+    pub(crate) data: Option<Value>,
 }
 
 #[derive(Deserialize)]

@@ -32,7 +32,7 @@ pub use client::{Answer, Client, Query};
 pub use error::{RpcError, SendError};
 pub use health::{NetworkHealth, NodeHealth};
 pub use message::Context;
-pub(crate) use message::request;
+pub(crate) use message::{ErrorMember, request};
 pub use nodes::CircuitState;
 pub use observer::{NoObserver, Observer};
 pub(crate) use retry::{backoff, retry_after};

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::rpc::ErrorMember;
+
 #[derive(Deserialize)]
 struct Incoming<'a> {
     #[serde(default)]
@@ -16,15 +18,6 @@ struct Incoming<'a> {
     error: Option<ErrorMember>,
     #[serde(borrow, default)]
     params: Option<Params<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ErrorMember {
-    code: i64,
-    #[serde(default)]
-    message: String,
-    #[serde(default)]
-    data: Option<Value>,
 }
 
 #[derive(Deserialize)]

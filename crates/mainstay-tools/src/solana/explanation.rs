@@ -124,6 +124,5 @@ fn shown_program(program: &Address) -> String {
 
 /// A transaction that a caller or a node gave.
 pub(super) fn decode(text: &str) -> Result<Transaction> {
-    Transaction::from_base64(text)
-        .map_err(|error| Error::field("transaction", format!("It cannot be read as a transaction: {error}.")))
+    Transaction::from_base64(text).map_err(|error| Error::field("transaction", error.to_string()))
 }

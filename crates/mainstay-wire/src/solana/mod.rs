@@ -1,18 +1,18 @@
 //! The dialect `solana` (contract 003): the methods of the standard, version 2024-11-05, over HTTP and stdio. Results are
 //! content with annotations, every tool is also a method, and every error names the version of the protocol.
 
-mod content;
+mod blocks;
 mod decode;
 mod errors;
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use mainstay_core::{Body, Contents, DialectPolicy, Error, Reply, ResourceInfo, ResourceTemplate, Result, ToolInfo};
+use mainstay_core::{Contents, DialectPolicy, Error, Reply, ResourceInfo, ResourceTemplate, Result, ToolInfo};
 use serde_json::{Map, Value, json};
 
 use crate::connection_state::{ConnectionState, Event};
-use crate::content::body;
+use crate::content;
 use crate::dialect::{Dialect, DialectEntry, Encoded, ServerState, ToolState};
 use crate::error::ErrorResponse;
 use crate::json::to_json;
@@ -70,7 +70,7 @@ impl Dialect for Solana {
 
     /// What a node or a transaction reports is a result, too: the code -32002 would mean two things otherwise.
     fn reply(&self, _tool: &str, reply: Reply) -> Encoded {
-        let content: Vec<Value> = reply.content.into_iter().map(content::block).collect();
+        let content: Vec<Value> = reply.content.into_iter().map(blocks::block).collect();
         let result =
             if reply.failed { json!({"content": content, "isError": true}) } else { json!({ "content": content }) };
         to_json(&result).map_err(|error| errors::of_error(&Error::internal(error)))
@@ -108,11 +108,7 @@ impl Dialect for Solana {
     }
 
     fn resource_list(&self, resources: &[ResourceInfo]) -> Value {
-        let entry = |resource: &ResourceInfo| {
-            let ResourceInfo { uri, name, mime, description, .. } = resource;
-            json!({"uri": uri, "name": name, "description": description, "mimeType": mime})
-        };
-        json!({ "resources": resources.iter().map(entry).collect::<Vec<_>>() })
+        content::standard_resources(resources)
     }
 
     fn template_list(&self, templates: &[ResourceTemplate]) -> Value {
@@ -124,12 +120,7 @@ impl Dialect for Solana {
     }
 
     fn contents(&self, _uri: &str, contents: Vec<Contents>, _listed: Option<&ResourceInfo>) -> Result<Value> {
-        let entry = |contents: Contents| {
-            let Contents { uri, mime, body: content } = contents;
-            let member = if matches!(content, Body::Text(_)) { "text" } else { "blob" };
-            json!({"uri": uri, "mimeType": mime, member: body(content)})
-        };
-        Ok(json!({ "contents": contents.into_iter().map(entry).collect::<Vec<_>>() }))
+        Ok(content::standard_contents(contents))
     }
 
     /// On stdio nothing but `initialize` and `ping` is accepted before the handshake. HTTP has no connection to wait on.

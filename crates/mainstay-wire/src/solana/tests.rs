@@ -1,6 +1,6 @@
 //! The dialect as its contract describes it.
 
-use mainstay_core::{Annotations, Block, Kind, Role};
+use mainstay_core::{Annotations, Block, Body, Kind, Role};
 use serde_json::json;
 
 use super::*;

@@ -11,13 +11,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use mainstay_core::schema::Validator;
 use mainstay_core::{
-    Block, Body, Content, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, QuotaKind, Reply,
-    ResourceInfo, Result, Role, ToolInfo,
+    Block, Content, Contents, DialectPolicy, Error, PromptInfo, PromptReply, Quota, QuotaKind, Reply, ResourceInfo,
+    Result, Role, ToolInfo,
 };
 use serde_json::{Map, Value, json};
 
 use crate::connection_state::{ConnectionState, Event};
-use crate::content::{bare, body, texts};
+use crate::content::{self, bare, texts};
 use crate::dialect::{Dialect, DialectEntry, Encoded, Limits, ServerState, ToolState};
 use crate::error::ErrorResponse;
 use crate::json::to_json;
@@ -166,20 +166,11 @@ impl Dialect for Toolkit {
     }
 
     fn resource_list(&self, resources: &[ResourceInfo]) -> Value {
-        let entry = |resource: &ResourceInfo| {
-            let ResourceInfo { uri, name, mime, description, .. } = resource;
-            json!({"uri": uri, "name": name, "description": description, "mimeType": mime})
-        };
-        json!({ "resources": resources.iter().map(entry).collect::<Vec<_>>() })
+        content::standard_resources(resources)
     }
 
     fn contents(&self, _uri: &str, contents: Vec<Contents>, _listed: Option<&ResourceInfo>) -> Result<Value> {
-        let entry = |contents: Contents| {
-            let Contents { uri, mime, body: content } = contents;
-            let member = if matches!(content, Body::Text(_)) { "text" } else { "blob" };
-            json!({"uri": uri, "mimeType": mime, member: body(content)})
-        };
-        Ok(json!({ "contents": contents.into_iter().map(entry).collect::<Vec<_>>() }))
+        Ok(content::standard_contents(contents))
     }
 
     fn prompt_entry(&self, prompt: &PromptInfo) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! Results, and what is accepted in which state.
 
-use mainstay_core::PromptMessage;
+use mainstay_core::{Body, PromptMessage};
 
 use super::*;
 

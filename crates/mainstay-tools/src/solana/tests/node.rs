@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 #[derive(Default)]
-struct Told {
+struct StubState {
     /// The member `result` or `error` of the response, by method.
     answers: HashMap<String, Value>,
     params: HashMap<String, Value>,
@@ -18,14 +18,14 @@ struct Told {
 
 pub(super) struct StubNode {
     pub(super) url: String,
-    told: Arc<Mutex<Told>>,
+    told: Arc<Mutex<StubState>>,
 }
 
 impl StubNode {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let told: Arc<Mutex<Told>> = Arc::default();
+        let told: Arc<Mutex<StubState>> = Arc::default();
         let shared = told.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -56,7 +56,7 @@ impl StubNode {
 }
 
 /// Answers the requests of one connection, which all have a length.
-async fn serve(mut stream: TcpStream, told: Arc<Mutex<Told>>) {
+async fn serve(mut stream: TcpStream, told: Arc<Mutex<StubState>>) {
     let mut received = Vec::new();
     loop {
         let head = loop {
@@ -86,7 +86,7 @@ async fn serve(mut stream: TcpStream, told: Arc<Mutex<Told>>) {
     }
 }
 
-fn respond(request: &Value, told: &mut Told) -> Value {
+fn respond(request: &Value, told: &mut StubState) -> Value {
     let method = request["method"].as_str().unwrap();
     told.requests += 1;
     told.params.insert(method.to_owned(), request["params"].clone());

@@ -1,10 +1,10 @@
 //! Content blocks in the contract's form: text, image and resource, each with its annotations.
 
-use mainstay_core::{Annotations, Block, Body, Content, Contents, Role};
+use base64::Engine as _;
+use mainstay_core::{Annotations, Block, Content, Role, iso8601};
 use serde_json::{Map, Value, json};
 
-use crate::content::{self, BASE64};
-use base64::Engine as _;
+use crate::content::{BASE64, standard_resource};
 
 /// One block. Audio came later than this version of the protocol; it is described, so that nothing is lost unseen.
 pub(super) fn block(block: Block) -> Value {
@@ -14,17 +14,12 @@ pub(super) fn block(block: Block) -> Value {
         Content::Audio { data, mime } => {
             json!({"type": "text", "text": format!("[audio, {mime}, {} bytes]", data.len())})
         }
-        Content::Resource(contents) => json!({"type": "resource", "resource": resource(contents)}),
+        Content::Resource(contents) => json!({"type": "resource", "resource": standard_resource(contents)}),
     };
     if let Some(annotations) = block.annotations.as_ref().map(annotations).filter(|members| !members.is_empty()) {
         value["annotations"] = Value::Object(annotations);
     }
     value
-}
-
-fn resource(Contents { uri, mime, body }: Contents) -> Value {
-    let member = if matches!(body, Body::Text(_)) { "text" } else { "blob" };
-    json!({"uri": uri, "mimeType": mime, member: content::body(body)})
 }
 
 /// What is not known is left out.
@@ -42,7 +37,7 @@ fn annotations(annotations: &Annotations) -> Map<String, Value> {
         members.insert("priority".to_owned(), json!(priority));
     }
     if let Some(time) = annotations.last_modified {
-        members.insert("lastModified".to_owned(), json!(time.to_string()));
+        members.insert("lastModified".to_owned(), json!(iso8601(time.as_millisecond())));
     }
     members
 }
