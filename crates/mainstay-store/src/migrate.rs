@@ -31,6 +31,11 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0003_consent_preview.sql"),
         postgres: include_str!("../migrations/postgres/0003_consent_preview.sql"),
     },
+    Migration {
+        number: 4,
+        sqlite: include_str!("../migrations/sqlite/0004_sent_transactions.sql"),
+        postgres: include_str!("../migrations/postgres/0004_sent_transactions.sql"),
+    },
 ];
 
 // Both engines change tables inside a transaction, so an interrupted migration leaves nothing behind. The lock is held

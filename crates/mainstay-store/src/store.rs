@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::operations::{
-    Agents, AuditLog, Consents, Database, Feed, Idempotency, Limits, OAuth, Secrets, Sessions, apply_retention, sizes,
-    sweep,
+    Agents, AuditLog, Consents, Database, Feed, Idempotency, Limits, OAuth, Secrets, SentTransactions, Sessions,
+    apply_retention, sizes, sweep,
 };
 use crate::sql::{Connector, Engine, Readers};
 use crate::url::Location;
@@ -73,6 +73,10 @@ impl Store {
 
     pub fn limits(&self) -> Limits<'_> {
         Limits(&self.database)
+    }
+
+    pub fn sent_transactions(&self) -> SentTransactions<'_> {
+        SentTransactions(&self.database)
     }
 
     /// Whether this store is for several machines, so that what they count together is counted here.

@@ -120,7 +120,7 @@ pub(crate) async fn append(db: &mut Conn<'_>, mut tip: Tip, rows: &EncodedRows, 
         // Moved and not copied, because a page can be hundreds of kilobytes.
         let page = Param::Text(Some(page));
         let hash = Param::Bytes(tip.hash.to_vec());
-        db.execute(sql, &[Param::Int(first), page, Param::Int(tip.seq), hash]).await?;
+        db.execute(sql, &[Param::Int(Some(first)), page, Param::Int(Some(tip.seq)), hash]).await?;
     }
     Ok(tip)
 }

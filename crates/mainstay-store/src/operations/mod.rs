@@ -15,6 +15,7 @@ mod limits;
 mod oauth;
 mod retention;
 mod secrets;
+mod sent_transactions;
 mod sessions;
 mod signing_keys;
 mod sizes;
@@ -28,6 +29,7 @@ pub use limits::{Lease, LeaseRequest, Limits};
 pub use oauth::{Client, OAuth, RefreshToken, Rotation};
 pub use retention::{Keep, Retention, RetentionReport};
 pub use secrets::Secrets;
+pub use sent_transactions::{NewSend, Recorded, SendState, SendUpdate, SentTransaction, SentTransactions, Spend};
 pub use sessions::{Session, Sessions};
 pub use signing_keys::SigningKey;
 pub use sizes::StoreSizes;
@@ -51,8 +53,9 @@ pub(crate) struct Database {
 }
 
 /// What deletes everything that has expired. An idempotency key, a nonce or a revoked token counts only until it expires,
-/// so none of these deletes can change what an operation answers.
-const EXPIRED: [&str; 8] = [
+/// so none of these deletes can change what an operation answers. The exception is a sent
+/// transaction, which is known until it is deleted; one whose state is not final is never deleted.
+const EXPIRED: [&str; 10] = [
     "DELETE FROM session WHERE expires_ms <= $1",
     "DELETE FROM idempotency WHERE expires_ms <= $1",
     "DELETE FROM consent WHERE expires_ms <= $1",
@@ -61,6 +64,8 @@ const EXPIRED: [&str; 8] = [
     "DELETE FROM oauth_revoked WHERE expires_ms <= $1",
     "DELETE FROM signing_key WHERE expires_ms <= $1",
     "DELETE FROM limit_lease WHERE expires_ms <= $1",
+    "DELETE FROM sent_transaction WHERE expires_ms <= $1 AND state NOT IN ('pending', 'confirmed')",
+    "DELETE FROM sent_transaction_spend WHERE expires_ms <= $1",
 ];
 
 /// Resolves with the number of rows deleted. Each table is a write of its own, so that a large one does not hold up

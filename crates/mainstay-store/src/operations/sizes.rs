@@ -16,13 +16,14 @@ pub struct StoreSizes {
 }
 
 /// The tables of each topic.
-const TOPICS: [(&str, &[&str]); 6] = [
+const TOPICS: [(&str, &[&str]); 7] = [
     ("audit", &["audit_page", "audit_index", "audit_head", "audit_segment"]),
     ("agents", &["activities", "agent_states", "components", "conflicts", "collaborations", "decisions"]),
     ("events", &["feed", "feed_head"]),
     ("keys", &["idempotency"]),
     ("sessions", &["session"]),
     ("consents", &["consent"]),
+    ("transactions", &["sent_transaction", "sent_transaction_spend"]),
 ];
 
 // `dbstat` describes tables and indexes alike; `sqlite_schema` says which table an index belongs to.

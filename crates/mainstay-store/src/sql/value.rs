@@ -12,7 +12,8 @@ use crate::{Result, StoreError};
 /// A value that is bound to a statement. Owned, because a write outlives the call that asked for it.
 #[derive(Debug, Clone)]
 pub(crate) enum Param {
-    Int(i64),
+    /// `None` is NULL.
+    Int(Option<i64>),
     /// `None` is NULL.
     Text(Option<String>),
     Bytes(Vec<u8>),
@@ -42,13 +43,19 @@ macro_rules! int_params {
     ($($type:ty),*) => {$(
         impl ToParam for $type {
             fn to_param(&self) -> Param {
-                Param::Int(i64::from(*self))
+                Param::Int(Some(i64::from(*self)))
             }
         }
     )*};
 }
 // Not either engine's boolean for `bool`: SQLite has none, so tables have 0 and 1.
 int_params!(i64, u32, bool);
+
+impl ToParam for Option<i64> {
+    fn to_param(&self) -> Param {
+        Param::Int(*self)
+    }
+}
 
 impl ToParam for str {
     fn to_param(&self) -> Param {
@@ -83,7 +90,7 @@ pub(super) fn bind<DB: Database>(
     params: &[Param],
 ) -> Result<Query<'static, DB, <DB as Database>::Arguments>>
 where
-    i64: for<'v> Encode<'v, DB> + Type<DB>,
+    Option<i64>: for<'v> Encode<'v, DB> + Type<DB>,
     Option<String>: for<'v> Encode<'v, DB> + Type<DB>,
     Vec<u8>: for<'v> Encode<'v, DB> + Type<DB>,
 {

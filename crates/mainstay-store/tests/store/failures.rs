@@ -204,7 +204,7 @@ async fn a_blocked_writer_fails_and_recovers(database: Arc<TestDatabase>) {
 async fn a_full_sqlite_file_rejects_rows_until_there_is_room() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!("sqlite:{}", dir.path().join("store.db").display());
-    let small = StoreOptions { sqlite_max_bytes: Some(400_000), ..StoreOptions::default() };
+    let small = StoreOptions { sqlite_max_bytes: Some(450_000), ..StoreOptions::default() };
     let store = Store::open(&url, small).await.unwrap();
     let ballast = Session {
         id: "ballast".into(),

@@ -94,6 +94,7 @@ async fn every_call_on_a_closed_store_fails(database: Arc<TestDatabase>) {
     assert_eq!(store.consents().pending(0, 1).await.err(), closed);
     assert_eq!(store.oauth().clients().await.err(), closed);
     assert_eq!(store.secrets().claim_nonce("n", 1).await.err(), closed);
+    assert_eq!(store.sent_transactions().unfinished(1).await.err(), closed);
     assert_eq!(store.sweep(0).await.err(), closed);
     assert_eq!(store.ping().await.err(), closed);
 }

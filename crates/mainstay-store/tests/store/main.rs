@@ -35,6 +35,7 @@ mod nonces;
 mod oauth;
 mod retention;
 mod secrets;
+mod sent_transactions;
 mod sessions;
 mod signing_keys;
 mod testing;
