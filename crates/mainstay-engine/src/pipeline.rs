@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use mainstay_core::{
-    Approval, BoxFuture, Call, Caller, Contents, Context, Error, Kind, Pace, PromptReply, Reply, Result,
+    Approval, BoxFuture, Call, Caller, Contents, Context, Effect, Error, Kind, Pace, PromptReply, Reply, Result,
     canonical_digest, recorded,
 };
 use serde_json::{Map, Value};
@@ -163,8 +163,12 @@ impl Engine {
     ) -> Result<()> {
         if self.consent().is_required(target.tool(), target.effect()) {
             if target.plans() {
-                let plan = self.plan(target, args, context, deadline).await?;
-                self.approve(context, target, args, args_digest, deadline, plan).await?;
+                match self.plan(target, args, context, deadline).await? {
+                    Some(plan) => self.approve(context, target, args, args_digest, deadline, plan).await?,
+                    // It has nothing to change, as the second call of what was done already. Should that be different when
+                    // it runs, it is planned again.
+                    None => context.approval = Approval::Effect(Effect::Reads),
+                }
             } else {
                 self.obtain_consent(context, target, args, args_digest, deadline, None).await?;
             }

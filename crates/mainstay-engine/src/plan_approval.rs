@@ -11,19 +11,20 @@ use crate::policy;
 use crate::target::ResolvedTarget;
 
 impl Engine {
-    /// What the call would change. A call that fails before it changes anything fails here, and nobody is asked.
+    /// What the call would change; `None` if nothing. A call that fails before it changes anything fails here, and nobody is
+    /// asked.
     pub(crate) async fn plan<T: ResolvedTarget>(
         &self,
         target: &T,
         args: &Value,
         context: &mut Context,
         deadline: Duration,
-    ) -> Result<PlannedChange> {
+    ) -> Result<Option<PlannedChange>> {
         context.approval = Approval::Missing;
         match self.run(target, args.clone(), context, deadline).await?.map_err(unapproved) {
-            Err(Ok(plan)) => Ok(plan),
+            Err(Ok(plan)) => Ok(Some(plan)),
             Err(Err(error)) => Err(error),
-            Ok(_) => Err(Error::internal(format!("{} ran without an approval", target.label()))),
+            Ok(_) => Ok(None),
         }
     }
 

@@ -19,6 +19,8 @@ struct World {
     plan: PlannedChange,
     /// Changes the state behind the back of a call that has been approved.
     swap_after: Option<usize>,
+    /// As long as it has been planned no more often than this, there is nothing to change.
+    done_until: usize,
     planned: usize,
     changes: usize,
 }
@@ -38,6 +40,9 @@ impl Tool for Rewrite {
         world.planned += 1;
         if world.swap_after == Some(world.planned) {
             world.plan.state = "swapped".into();
+        }
+        if world.planned <= world.done_until {
+            return Ok(Reply::text("nothing to change"));
         }
         context.mark_in_audit("marked");
         if !context.approval.covers(&world.plan) {
@@ -61,7 +66,7 @@ async fn test_engine(effect: Effect, ask: bool, settings: EngineSettings) -> Tes
     let store = Store::open(&url, StoreOptions::default()).await.unwrap();
     let notice = Some("Everything in it would be lost.".to_owned());
     let plan = PlannedChange { effect, state: "first".into(), ask, notice };
-    let world = Arc::new(Mutex::new(World { plan, swap_after: None, planned: 0, changes: 0 }));
+    let world = Arc::new(Mutex::new(World { plan, swap_after: None, done_until: 0, planned: 0, changes: 0 }));
     let registry = Registry::new(vec![Family::new("test").tool(Rewrite(world.clone()))]).unwrap();
     let engine = Engine::new(settings, registry, store.clone(), Arc::new(SystemClock)).unwrap();
     TestEngine { engine, store, world, _directory: directory }
@@ -161,4 +166,16 @@ async fn what_changes_after_the_approval_was_used_is_not_touched() {
         assert_eq!(error.kind, Kind::Conflict, "{error}");
         assert_eq!(fixture.changes(), 0);
     }
+}
+
+#[tokio::test]
+async fn a_call_that_has_nothing_to_change_asks_nobody() {
+    let fixture = test_engine(Effect::Writes, false, writes_need_consent()).await;
+    fixture.world.lock().done_until = 2;
+    let reply = fixture.call(&local()).await.unwrap();
+    assert_eq!(reply.content[0].as_text(), Some("nothing to change"));
+    // It has nothing to change when it is planned, and something when it runs.
+    fixture.world.lock().done_until = 3;
+    fixture.approve().await;
+    assert_eq!(fixture.changes(), 0);
 }
