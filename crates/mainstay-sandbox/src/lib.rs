@@ -7,6 +7,7 @@
 mod auto_run;
 mod guard;
 mod identity;
+mod secret_file;
 mod settings;
 mod workspace;
 
@@ -15,6 +16,7 @@ pub mod exec;
 pub use auto_run::{AUTO_RUN, names_auto_run};
 pub use exec::{raise_open_files, reserve_descriptors};
 pub use guard::{Guard, PROTECTED};
+pub use secret_file::{SecretFile, read_secret_file};
 pub use settings::{AutoRunPolicy, FilesSettings, HardLinks, RootSettings};
 pub use workspace::{
     AtomicDir, AtomicSubdir, Content, Dir, Entry, EntryKind, Expect, Metadata, OpenFile, ReplaceCheck, Root, Staging,

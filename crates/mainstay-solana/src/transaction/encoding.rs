@@ -57,6 +57,12 @@ impl Message {
     pub fn hash(&self) -> [u8; 32] {
         Sha256::digest(self.to_bytes()).into()
     }
+
+    /// The hash of everything but the blockhash, which says until when the message is valid and not what it does. A consent
+    /// to a message that is built here is bound to this one: a person takes longer to decide than a blockhash lasts.
+    pub fn hash_without_blockhash(&self) -> [u8; 32] {
+        Sha256::digest(write(&MessageParts { recent_blockhash: Hash::default(), ..self.parts.clone() })).into()
+    }
 }
 
 /// The order of the fields is the chain's. A legacy message ends after its instructions.

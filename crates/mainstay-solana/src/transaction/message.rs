@@ -119,6 +119,12 @@ impl Message {
         }
     }
 
+    /// The accounts that are named in full and that the message asks to write to.
+    pub fn writable_keys(&self) -> Vec<Address> {
+        let keys = self.parts.account_keys.iter().enumerate();
+        keys.filter(|(index, _)| self.is_writable(*index)).map(|(_, key)| *key).collect()
+    }
+
     /// The programs that are called, each once, in the order of the calls.
     pub fn programs(&self) -> Vec<Address> {
         let mut programs = Vec::new();
@@ -195,6 +201,7 @@ mod tests {
     fn writable_accounts_follow_from_the_header_and_the_lookups() {
         let writable: Vec<_> = (0..9).map(|index| message().is_writable(index)).collect();
         assert_eq!(writable, [true, false, true, false, false, true, true, false, false]);
+        assert_eq!(message().writable_keys(), [key(1), key(3)]);
     }
 
     #[test]

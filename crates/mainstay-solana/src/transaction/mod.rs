@@ -25,7 +25,7 @@ pub use build::{BuildError, TokenTransfer, associated_token_address, transfer_so
 pub use deltas::{
     DeltaError, Deltas, TokenDelta, deltas_of_accounts, deltas_of_meta, deltas_of_simulation, deltas_of_transaction,
 };
-pub use describe::{Description, describe, describe_loaded, max_priority_fee};
+pub use describe::{Description, describe, describe_loaded, max_priority_fee, uses_durable_nonce};
 pub use error::DecodeError;
 pub use message::{AddressTableLookup, Header, Instruction, Message, MessageParts, Version};
 pub use programs::program_name;

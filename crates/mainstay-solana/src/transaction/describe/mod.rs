@@ -103,8 +103,9 @@ fn message_warnings(message: &Message) -> Vec<String> {
     warnings
 }
 
-/// A node takes the blockhash for a nonce if the first instruction advances one.
-fn uses_durable_nonce(message: &Message) -> bool {
+/// Whether the message is valid until a nonce on the chain is advanced, and not for some minutes. A node takes the blockhash
+/// for a nonce if the first instruction advances one.
+pub fn uses_durable_nonce(message: &Message) -> bool {
     message.instructions().first().is_some_and(|first| {
         message.program(first) == Some(SYSTEM)
             && Reader::new(&first.data).u32("instruction") == Ok(system::ADVANCE_NONCE)
