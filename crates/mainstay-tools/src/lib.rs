@@ -26,7 +26,9 @@ mod watch;
 use mainstay_core::{Error, Family, Result};
 
 pub use setup::{AgentsSettings, CodeSettings, ContextSettings, LazyDocument, Setup, TemplatesSettings};
-pub use solana::{Profile as SolanaProfile, SolanaNetwork, SolanaSettings, SolanaTools};
+pub use solana::{
+    Profile as SolanaProfile, SendLevel, SolanaNetwork, SolanaSending, SolanaSettings, SolanaTokenLimit, SolanaTools,
+};
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
@@ -48,7 +50,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
         server::family(setup),
-        solana::family(&setup.solana)?,
+        solana::family(&setup.solana, &setup.store)?,
         templates::family(setup),
     ];
     Ok(all.into_iter().filter(|family| wanted.is_empty() || wanted.contains(&family.name)).collect())

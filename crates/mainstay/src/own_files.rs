@@ -1,5 +1,5 @@
 //! The files that say what is allowed, and what was done: the data directory, the store, the archive of the audit, the
-//! configuration and the issuer's keys.
+//! configuration, the issuer's keys and the wallets.
 //!
 //! Whoever can change one of them, or put another in its place, can approve calls, create tokens or switch the sandbox
 //! off. Hiding them is not enough: a command that may rename a directory above one of them decides what the server finds
@@ -9,6 +9,7 @@
 //! The places where a server without options looks for these files count even if this one has others: the next one may
 //! be started without. If they are in the workspace, as with the home directory, they are closed to callers and commands.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -23,13 +24,13 @@ use crate::config::default_dirs;
 
 /// A file of the server's own.
 struct OwnFile {
-    name: &'static str,
+    name: Cow<'static, str>,
     path: PathBuf,
     /// If it is a directory, a name in it: the directory itself could be a root, and what is inside counts.
     inside: Option<&'static str>,
     sensitivity: Sensitivity,
     /// How to put it elsewhere, as the end of a sentence.
-    remedy: &'static str,
+    remedy: Cow<'static, str>,
 }
 
 /// Fails if a caller or a command could read, change or replace one of the server's own files, and says what to do about
@@ -148,50 +149,61 @@ fn command_settings(config: &Config) -> Option<&ExecSettings> {
 /// All of them, with where they are or will be.
 fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
     let mut files = vec![OwnFile {
-        name: "the data directory",
+        name: "the data directory".into(),
         path: config.data_dir()?,
         inside: Some("mainstay.db"),
         sensitivity: Sensitivity::Secret,
-        remedy: "choose a smaller workspace with --workspace, or another data directory with --data-dir (data_dir)",
+        remedy: "choose a smaller workspace with --workspace, or another data directory with --data-dir (data_dir)"
+            .into(),
     }];
     if config.store.is_some()
         && let Some(path) = mainstay_store::sqlite_file(&config.store_url()?)
     {
         files.push(OwnFile {
-            name: "the store",
+            name: "the store".into(),
             path,
             inside: None,
             sensitivity: Sensitivity::Secret,
-            remedy: "remove --store (store) to keep it in the data directory, or choose a file elsewhere",
+            remedy: "remove --store (store) to keep it in the data directory, or choose a file elsewhere".into(),
         });
     }
     if let Some(path) = &config.engine.retention.audit_archive {
         files.push(OwnFile {
-            name: "the audit's archive",
+            name: "the audit's archive".into(),
             path: path.clone(),
             inside: Some("audit.jsonl"),
             sensitivity: Sensitivity::Secret,
-            remedy: "remove engine.retention.audit_archive to keep it in the data directory, or choose a directory elsewhere",
+            remedy: "remove engine.retention.audit_archive to keep it in the data directory, or choose a directory elsewhere".into(),
         });
     }
     if let Some(path) = config.source_file() {
         files.push(OwnFile {
-            name: "the configuration file",
+            name: "the configuration file".into(),
             path,
             inside: None,
             // It may contain passwords, in `store` and `exec.env`.
             sensitivity: Sensitivity::Secret,
             remedy: "choose a smaller workspace with --workspace, or name a file elsewhere with --config (`--config \
-                     /dev/null` if there is none)",
+                     /dev/null` if there is none)"
+                .into(),
         });
     }
     if let Some(AuthSettings::External(external)) = &config.server.auth {
         files.push(OwnFile {
-            name: "the key file",
+            name: "the key file".into(),
             path: external.keys.clone(),
             inside: None,
             sensitivity: Sensitivity::Public,
-            remedy: "move it, and change server.auth.keys",
+            remedy: "move it, and change server.auth.keys".into(),
+        });
+    }
+    for (network, path) in config.solana.key_files() {
+        files.push(OwnFile {
+            name: format!("the wallet of the network {network}").into(),
+            path: path.to_owned(),
+            inside: None,
+            sensitivity: Sensitivity::Secret,
+            remedy: format!("move it, and change solana.networks.{network}.sending.key_file").into(),
         });
     }
     Ok(files)

@@ -65,6 +65,16 @@ impl Chain {
         args.get("network").and_then(Value::as_str).unwrap_or_else(|| self.0.client.default_network())
     }
 
+    /// The longest that a call with all its retries takes.
+    pub(super) fn deadline(&self) -> Duration {
+        self.0.deadline
+    }
+
+    /// What is sent for the arguments that a tool was called with.
+    pub(super) fn params(&self, method: &Method, args: &Map<String, Value>) -> Result<Params> {
+        method.params(args, self.0.commitment).map_err(|problems| invalid(&problems))
+    }
+
     /// Asks a node, with arguments that a tool was called with.
     pub(super) async fn read(
         &self,
@@ -72,7 +82,7 @@ impl Chain {
         args: &Map<String, Value>,
         context: &Context,
     ) -> Result<std::result::Result<(Params, Reading), RpcError>> {
-        let params = method.params(args, self.0.commitment).map_err(|problems| invalid(&problems))?;
+        let params = self.params(method, args)?;
         let reading = self.ask(self.network(args), method, &params, context).await;
         Ok(reading.map(|reading| (params, reading)))
     }

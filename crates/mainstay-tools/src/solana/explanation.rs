@@ -47,6 +47,11 @@ impl Explanation {
         }
     }
 
+    /// With the changes that were found by other means than the node's own list of balances.
+    pub(super) fn with_deltas(self, deltas: Option<Deltas>) -> Self {
+        Self { deltas, ..self }
+    }
+
     /// For programs. Amounts are text: they may exceed what a JavaScript number holds.
     pub(super) fn to_json(&self) -> Map<String, Value> {
         let mut members = self.description.to_json().as_object().cloned().unwrap_or_default();

@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::chain::Chain;
+use super::sending::{NetworkPolicy, Sender};
+use super::settings::SendLevel;
 use super::{DIALECT, spec};
 
-pub(super) struct Networks(pub(super) Chain);
+pub(super) struct Networks(pub(super) Chain, pub(super) Sender);
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -33,6 +35,10 @@ struct Network {
     genesis_hash: Option<String>,
     slot: Option<u64>,
     version: Option<String>,
+    /// off, relay (signed transactions are sent), or wallet (transfers are signed, too).
+    sending: String,
+    /// The address of the wallet.
+    wallet: Option<String>,
     nodes: Vec<Node>,
 }
 
@@ -49,7 +55,8 @@ struct Node {
 impl Tool for Networks {
     const SPEC: Spec = Spec {
         title: "List the Solana networks",
-        description: "Lists the configured Solana networks with genesis hash, slot, version and the state of each node.",
+        description: "Lists the configured Solana networks with genesis hash, slot, version, the state of each node, \
+                      and whether transactions are sent there.",
         spellings: &[Spelling { dialect: DIALECT, name: "solanaNetworks" }],
         ..spec("networks", Effect::Reads)
     };
@@ -61,7 +68,7 @@ impl Tool for Networks {
         let wanted =
             self.0.networks().into_iter().filter(|name| args.network.as_deref().is_none_or(|one| one == *name));
         let health = join_all(wanted.map(|name| client.health(name))).await;
-        let networks: Vec<Network> = health.into_iter().flatten().map(network).collect();
+        let networks: Vec<Network> = health.into_iter().flatten().map(|health| network(health, &self.1)).collect();
         if let (Some(name), true) = (&args.network, networks.is_empty()) {
             let known = self.0.networks().join(", ");
             let reason = format!("There is no network {}; configured are {known}.", mainstay_core::quoted(name));
@@ -71,9 +78,12 @@ impl Tool for Networks {
     }
 }
 
-fn network(health: NetworkHealth) -> Network {
+fn network(health: NetworkHealth, sender: &Sender) -> Network {
     let NetworkHealth { network: name, genesis, slot, version, nodes, .. } = health;
+    let policy = sender.policy(&name);
     Network {
+        sending: policy.map_or(SendLevel::Off, NetworkPolicy::level).as_str().to_owned(),
+        wallet: policy.and_then(|policy| Some(policy.wallet()?.address().to_string())),
         name,
         available: slot.is_some(),
         genesis_hash: genesis,

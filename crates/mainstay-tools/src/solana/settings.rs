@@ -1,6 +1,7 @@
 //! The configuration section `solana`.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use mainstay_core::Error;
@@ -45,6 +46,56 @@ pub struct SolanaNetwork {
     pub genesis_hash: Option<String>,
     /// Maximum requests to each node in a second. Default: no limit.
     pub requests_per_second: Option<u32>,
+    /// Whether transactions are sent to this network. Off by default.
+    pub sending: SolanaSending,
+}
+
+/// Whether transactions are sent to a network, and how much they may spend. A person approves each of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SolanaSending {
+    /// off: nothing is sent; relay: transactions that others have signed; wallet: also transfers that the wallet of this
+    /// server signs.
+    pub level: SendLevel,
+    /// The wallet: a key file as `solana-keygen` writes it, readable by this user alone and out of reach of the tools for
+    /// files and commands.
+    pub key_file: Option<PathBuf>,
+    /// Maximum lamports that a transaction takes from an account that signs it, with fee and rent. Required for a wallet.
+    pub max_lamports: Option<u64>,
+    /// The same for all transactions of 24 hours. Required for a wallet.
+    pub max_lamports_per_day: Option<u64>,
+    /// Limits of tokens, by mint. The wallet moves no others.
+    pub tokens: BTreeMap<String, SolanaTokenLimit>,
+}
+
+/// How much of a token may be spent, in its smallest unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SolanaTokenLimit {
+    /// Maximum that a transaction takes from an owner who signs it.
+    pub max_amount: u64,
+    /// The same for all transactions of 24 hours.
+    pub max_amount_per_day: u64,
+}
+
+/// What may be sent to a network.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SendLevel {
+    #[default]
+    Off,
+    Relay,
+    Wallet,
+}
+
+impl SendLevel {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Relay => "relay",
+            Self::Wallet => "wallet",
+        }
+    }
 }
 
 /// Which tools of the family are listed on the standard endpoint.
@@ -108,6 +159,11 @@ impl SolanaSettings {
                 *url = mainstay_solana::rpc::redacted_url(url);
             }
         }
+    }
+
+    /// The key files of all wallets, with the names of their networks.
+    pub fn key_files(&self) -> impl Iterator<Item = (&str, &Path)> {
+        self.networks.iter().filter_map(|(name, network)| Some((name.as_str(), network.sending.key_file.as_deref()?)))
     }
 
     /// What the client is built from. The error names the setting that is wrong.

@@ -144,6 +144,27 @@ fn a_key_file_is_refused_where_it_could_be_changed() {
     }
 }
 
+/// Whoever reads the key of a wallet can spend what is in it, so commands that only read must not reach it either.
+#[test]
+fn the_key_of_a_wallet_is_refused_where_it_could_be_read() {
+    let layout = Layout::new();
+    let wallet = |key: PathBuf| format!("[solana.networks.devnet.sending]\nlevel = \"relay\"\nkey_file = {key:?}\n");
+    let read = format!("[exec]\nread = [{:?}]\n", layout.path("shared"));
+    let roots = format!("[files]\nroots = [{{ path = {:?}, read_only = true }}]\n", layout.path("shared"));
+    for (key, more, allowed) in [
+        ("work/wallet.json", "", false),
+        ("work/sub/wallet.json", "", false),
+        ("shared/wallet.json", read.as_str(), false),
+        ("shared/wallet.json", &roots, false),
+        ("apart/wallet.json", "", true),
+    ] {
+        let settings = wallet(layout.path(key)) + more;
+        let (started, error) = layout.start("apart/config.toml", &layout.path("apart/data"), &settings);
+        assert_eq!(started, allowed, "{key} {more}: {error}");
+        assert!(allowed || error.contains("solana.networks.devnet.sending.key_file"), "{key}: {error}");
+    }
+}
+
 #[test]
 fn a_file_of_the_servers_own_with_a_second_name_is_refused() {
     let layout = Layout::new();

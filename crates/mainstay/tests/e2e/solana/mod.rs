@@ -1,9 +1,12 @@
 //! Contract 003: the Solana chain over `/api/mcp`, `/mcp` and stdio.
 
+mod chain;
 mod examples;
 mod fixtures;
 mod real_node;
+mod sending;
 mod stdio;
+mod tokens;
 
 use std::path::Path;
 use std::process::Command;
