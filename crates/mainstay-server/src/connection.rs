@@ -60,62 +60,123 @@ pub(crate) struct Peer {
     pub(crate) unsent: MemoryLimit,
 }
 
+impl Peer {
+    /// The same for one stream of HTTP/2.
+    pub(crate) fn on_stream(&self) -> Self {
+        Self { activity: self.activity.stream(), ..self.clone() }
+    }
+}
+
 /// What a TCP connection is doing. It decides which one is closed when there are too many, and whose memory an unfinished
 /// request takes.
-pub(crate) struct Activity(Mutex<ActivityState>);
+///
+/// A stream of HTTP/2 has one of its own. A proxy may send requests of several principals on one connection at once, and
+/// the memory of each is counted for its own.
+pub(crate) struct Activity {
+    state: Mutex<ActivityState>,
+    /// Of the connection this is a stream of: it is told everything, too.
+    connection: Option<Arc<Activity>>,
+}
 
 struct ActivityState {
     /// Of the last request whose token was accepted; `None` until there was one.
     principal: Option<Principal>,
-    /// From the headers of a request to the end of its response.
-    serving: bool,
+    /// Requests from their headers to the end of their responses. HTTP/1.1 has one at a time.
+    serving: usize,
     /// When the present state began: being idle, or serving.
     since: Instant,
 }
 
 impl Default for Activity {
     fn default() -> Self {
-        Self(Mutex::new(ActivityState { principal: None, serving: false, since: Instant::now() }))
+        Self::new(None)
     }
 }
 
 impl Activity {
-    /// Whether a request is being served, since when it is or is not, and for whom.
-    pub(crate) fn snapshot(&self) -> (bool, Instant, Option<Principal>) {
-        let state = self.0.lock();
+    fn new(connection: Option<Arc<Self>>) -> Self {
+        let state = ActivityState { principal: None, serving: 0, since: Instant::now() };
+        Self { state: Mutex::new(state), connection }
+    }
+
+    /// The activity of one stream of this connection.
+    pub(crate) fn stream(self: &Arc<Self>) -> Arc<Self> {
+        Arc::new(Self::new(Some(self.clone())))
+    }
+
+    /// Whether other requests may be served on the same connection at the same time.
+    pub(crate) fn is_stream(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// How many requests are being served, since when some or none are, and for whom.
+    pub(crate) fn snapshot(&self) -> (usize, Instant, Option<Principal>) {
+        let state = self.state.lock();
         (state.serving, state.since, state.principal.clone())
     }
 
+    /// Since when no request has been served; `None` while one is.
+    pub(crate) fn idle_since(&self) -> Option<Instant> {
+        let state = self.state.lock();
+        (state.serving == 0).then_some(state.since)
+    }
+
     pub(crate) fn principal(&self) -> Option<Principal> {
-        self.0.lock().principal.clone()
+        self.state.lock().principal.clone()
     }
 
     /// The token check found out who sends requests on this connection.
     pub(crate) fn identified(&self, principal: &Principal) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if state.principal.as_ref() != Some(principal) {
             state.principal = Some(principal.clone());
+        }
+        drop(state);
+        if let Some(connection) = &self.connection {
+            connection.identified(principal);
         }
     }
 
     /// A request is being served until what this returns is dropped.
     pub(crate) fn serve(self: &Arc<Self>) -> Serving {
-        self.enter(true);
-        Serving(self.clone())
+        let others = self.begin();
+        let others = self.connection.as_ref().map_or(others, |connection| connection.begin());
+        Serving { activity: self.clone(), others }
     }
 
-    fn enter(&self, serving: bool) {
-        let mut state = self.0.lock();
-        (state.serving, state.since) = (serving, Instant::now());
+    /// One more request is being served; how many were before.
+    fn begin(&self) -> usize {
+        let mut state = self.state.lock();
+        let before = state.serving;
+        state.serving += 1;
+        if before == 0 {
+            state.since = Instant::now();
+        }
+        before
+    }
+
+    fn end(&self) {
+        let mut state = self.state.lock();
+        state.serving -= 1;
+        if state.serving == 0 {
+            state.since = Instant::now();
+        }
     }
 }
 
 /// Held while a request is being served.
-pub(crate) struct Serving(Arc<Activity>);
+pub(crate) struct Serving {
+    activity: Arc<Activity>,
+    /// Requests that were being served on the same connection when this one began.
+    pub(crate) others: usize,
+}
 
 impl Drop for Serving {
     fn drop(&mut self) {
-        self.0.enter(false);
+        self.activity.end();
+        if let Some(connection) = &self.activity.connection {
+            connection.end();
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub struct ServerSettings {
     /// Seconds after which an unused session leaves memory; it is still found in the store for a day.
     pub session_idle_seconds: u64,
     /// Connections open at once; at most half of the files the process may have open. Past this, idle connections are
-    /// closed for new ones, unidentified ones first.
+    /// closed for new ones, unidentified ones first. A request beside others on a connection of HTTP/2 counts as one, too.
     pub connections: usize,
     /// Memory in bytes for requests that have not arrived completely; one principal has a quarter of it.
     pub unfinished_bytes: usize,

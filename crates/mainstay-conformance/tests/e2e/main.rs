@@ -7,6 +7,7 @@ mod agents;
 mod consent;
 mod dialect;
 mod durability;
+mod http2;
 mod mcp;
 mod mira;
 mod policy;

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use mainstay_core::Principal;
 
+use super::http2::STREAMS;
 use crate::connection::Activity;
 use crate::memory_limit::{Counted, MemoryLimit, MemoryShare};
 
@@ -23,6 +24,9 @@ const UNSENT_SHARES: usize = 2;
 
 /// Shorter responses are not counted: the kernel's buffers take them, and a connection has only one that is not read.
 const UNCOUNTED: usize = 64 * 1024;
+
+/// The same for HTTP/2, where each stream of a connection has one.
+const UNCOUNTED_STREAM: usize = UNCOUNTED / STREAMS as usize;
 
 /// How long a request waits until its sender has read earlier responses.
 const READ_TIMEOUT: Duration = Duration::from_secs(5);
@@ -122,7 +126,7 @@ impl Unsent {
     /// Reserves memory for a body of known length. A stream is counted as it comes.
     pub(super) fn reserve(&mut self, body: &impl Body) -> Result<(), TooManyUnsent> {
         let length = body.size_hint().exact().map_or(0, |length| usize::try_from(length).unwrap_or(usize::MAX));
-        if length > UNCOUNTED {
+        if length > self.uncounted() {
             self.reserved = self.share(length)?;
         }
         Ok(())
@@ -131,7 +135,7 @@ impl Unsent {
     /// The same bytes, counted until they are written to the connection or given up with it.
     pub(super) fn count(&mut self, bytes: Bytes) -> Result<Bytes, TooManyUnsent> {
         let share = match self.reserved.take() {
-            None if bytes.len() <= UNCOUNTED => None,
+            None if bytes.len() <= self.uncounted() => None,
             None => self.share(bytes.len())?,
             reserved => reserved,
         };
@@ -141,6 +145,10 @@ impl Unsent {
             Some(share) => Bytes::from_owner(Counted::new(bytes, share)),
             None => bytes,
         })
+    }
+
+    fn uncounted(&self) -> usize {
+        if self.activity.is_stream() { UNCOUNTED_STREAM } else { UNCOUNTED }
     }
 
     /// `None` for what a client gets without a token: it is part of the program, or short.

@@ -3,6 +3,9 @@
 //! Connections that do nothing go first, and of these the ones that nobody has identified themselves on; then requests of
 //! senders that are not identified, which may never finish. Last, if one principal uses more than half of all places,
 //! its longest request: the other half is always there for others.
+//!
+//! A request that is served beside others on a connection of HTTP/2 takes a place of its own: it costs what a connection
+//! of HTTP/1.1 does.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -17,6 +20,10 @@ use crate::connection::Activity;
 
 /// How often a connection that waits for a place looks for one that has become idle.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// How long a request on a connection that serves others waits for a place. A client has no use for one that it holds
+/// open for longer: it is told to try again.
+const STREAM_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The places of all listeners together. Cloning is cheap.
 #[derive(Clone)]
@@ -75,6 +82,20 @@ impl ConnectionLimit {
         Some(Place { number, places: self.0.clone(), _permit: permit, activity, close })
     }
 
+    /// A place for a request beside others on the same connection; `None` if there was none in time.
+    pub(super) async fn take_for_stream(&self) -> Option<OwnedSemaphorePermit> {
+        let free = &self.0.free;
+        if let Ok(permit) = free.clone().try_acquire_owned() {
+            return Some(permit);
+        }
+        // By the end of the first wait the senders of this connection's other requests are known: they began with this
+        // one, and it should not be closed as one that nobody has identified themselves on.
+        if let Ok(permit) = tokio::time::timeout(LOOK_AGAIN, free.clone().acquire_owned()).await {
+            return permit.ok();
+        }
+        tokio::time::timeout(STREAM_TIMEOUT, self.permit()).await.ok().flatten()
+    }
+
     async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         let free = &self.0.free;
         if let Ok(permit) = free.clone().try_acquire_owned() {
@@ -97,12 +118,14 @@ impl Places {
         let candidates: Vec<_> = open.taken.values().filter(|connection| !connection.close.is_cancelled()).collect();
         let mut held: HashMap<Principal, usize> = HashMap::new();
         let states: Vec<_> = candidates.iter().map(|connection| connection.activity.snapshot()).collect();
-        for principal in states.iter().filter_map(|(_, _, principal)| principal.as_ref()) {
-            *held.entry(principal.clone()).or_default() += 1;
+        for (serving, _, principal) in &states {
+            if let Some(principal) = principal {
+                *held.entry(principal.clone()).or_default() += (*serving).max(1);
+            }
         }
         // Without tokens all clients are the same principal, which may use all places.
         let over = |principal: &Principal| !principal.is_local() && held.get(principal) > Some(&(self.most / 2));
-        let rank = |serving: bool, principal: Option<&Principal>| match (serving, principal) {
+        let rank = |serving: usize, principal: Option<&Principal>| match (serving > 0, principal) {
             (false, None) => Some(0),
             (false, Some(_)) => Some(1),
             (true, None) => Some(2),
@@ -168,6 +191,34 @@ mod tests {
         let _serving = places.each_ref().map(|place| place.activity.serve());
         assert_eq!(closed_for_another(&limit, &places).await.iter().filter(|told| **told).count(), 1);
         assert!(!places[0].close.is_cancelled(), "it has no more than its half");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn requests_on_one_connection_take_places_as_connections_do() {
+        let (limit, ann) = (ConnectionLimit::new(4), Principal::new("https://issuer", "ann"));
+        let places = [take(&limit).await, take(&limit).await];
+        let [busy, other] = &places;
+        let streams: Vec<_> = (0..3).map(|_| busy.activity.stream()).collect();
+        let serving: Vec<_> = streams.iter().map(Activity::serve).collect();
+        assert_eq!(serving.iter().map(|serving| serving.others).collect::<Vec<_>>(), [0, 1, 2]);
+        let permits = [limit.take_for_stream().await.unwrap(), limit.take_for_stream().await.unwrap()];
+        streams[0].identified(&ann);
+        other.activity.identified(&ann);
+        let _other = other.activity.serve();
+        let (_, since, principal) = busy.activity.snapshot();
+        assert_eq!(principal, Some(ann), "the connection is told");
+        assert!(streams[1].principal().is_none(), "another stream is not");
+        assert_eq!(
+            closed_for_another(&limit, &places).await,
+            [true, false],
+            "three of four places are one principal's"
+        );
+        assert!(limit.take_for_stream().await.is_none());
+        drop(permits);
+        assert!(limit.take_for_stream().await.is_some());
+        drop(serving);
+        let (still, idle_since, _) = busy.activity.snapshot();
+        assert!(still == 0 && idle_since > since);
     }
 
     #[tokio::test(start_paused = true)]

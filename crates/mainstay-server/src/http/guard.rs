@@ -66,8 +66,13 @@ impl Guard {
     /// The Origin header, if the request has one and it is allowed; an error if the request has to be rejected.
     fn allowed_origin(&self, uri: &Uri, headers: &HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
         let host = single(headers, HOST)?;
-        let named = host.or_else(|| uri.authority().map(Authority::as_str)).ok_or("the Host header is missing")?;
-        if !self.is_own(named) {
+        // HTTP/2 has the name in `:authority`, HTTP/1.1 in the request line of a client that uses a proxy. If both name
+        // the server, readers differ in which one counts.
+        let authority = uri.authority().map(Authority::as_str);
+        if host.is_none() && authority.is_none() {
+            return Err("the Host header is missing");
+        }
+        if !host.into_iter().chain(authority).all(|named| self.is_own(named)) {
             return Err("the Host header does not name this server; add the name to allowed_hosts to allow it");
         }
         match single(headers, ORIGIN)? {
@@ -213,6 +218,21 @@ mod tests {
         }
         assert!(!allows(&[], &[]));
         assert!(!allows(&["localhost:8099", "localhost:8099"], &[]));
+    }
+
+    #[test]
+    fn the_authority_of_a_request_is_checked_as_its_host_header_is() {
+        let guard = Guard::new(SocketAddr::from(([127, 0, 0, 1], 8099)), &ServerSettings::default()).unwrap();
+        let allows = |authority: &str, host: Option<&'static str>| {
+            let uri = Uri::builder().scheme("http").authority(authority).path_and_query("/mcp").build().unwrap();
+            let host = host.map(|host| (HOST, HeaderValue::from_static(host)));
+            guard.allowed_origin(&uri, &host.into_iter().collect()).is_ok()
+        };
+        assert!(allows("localhost:8099", None) && allows("localhost:8099", Some("127.0.0.1:8099")));
+        for foreign in ["evil.example", "evil.example:8099", "localhost", "localhost.:8099", "user@localhost:8099"] {
+            assert!(!allows(foreign, None) && !allows(foreign, Some("localhost:8099")), "{foreign}");
+        }
+        assert!(!allows("localhost:8099", Some("evil.example")));
     }
 
     #[test]

@@ -9,24 +9,28 @@ use std::time::Duration;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use futures::future::join_all;
+use http::{Request, Response};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mainstay_auth::{AuthSettings, Authenticator};
 use mainstay_core::{BoxFuture, CancellationToken};
 use mainstay_engine::Engine;
 use mainstay_wire::{DialectEntry, Endpoint, agents, context, mira};
-use tokio::io::AsyncWrite;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_io_timeout::TimeoutWriter;
 
 use super::body_memory::{UnfinishedBodies, unsent_limit};
 use super::connection_limit::{ConnectionLimit, Place};
 use super::dialect::DialectEndpoint;
+use super::http2::{self, Streams};
 use super::openapi::openapi;
 use super::route::message;
 use super::routes::{Route, Services, router, routes};
-use super::{api, consent, guard, mcp, service, ws};
+use super::service::{self, ServedBody};
+use super::{api, consent, guard, mcp, ws};
 use crate::connection::{OpenConnections, Peer};
 use crate::dialect::Dispatcher;
 use crate::mcp::Shared;
@@ -226,7 +230,7 @@ impl Listener {
     }
 
     /// Serves one connection until it ends, until its place is needed for another one or, once `closing` is cancelled,
-    /// until the request under way is answered.
+    /// until the requests under way are answered.
     fn serve(
         &self,
         engine: &Engine,
@@ -239,29 +243,85 @@ impl Listener {
         let _ = stream.set_nodelay(true);
         let (activity, unsent) = (place.activity.clone(), self.unsent.clone());
         let peer = Peer { address, lane: engine.lane(), activity, unsent };
-        let (router, bodies) = (self.router.clone(), self.bodies.clone());
-        let service = service_fn(move |request| {
-            let served = service::serve(router.clone(), peer.clone(), bodies.clone(), request);
-            async move { Ok::<_, Infallible>(served.await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADER_TIMEOUT)
-            .serve_connection(TokioIo::new(with_write_timeout(stream)), service)
-            .with_upgrades();
+        let (router, bodies, limit) = (self.router.clone(), self.bodies.clone(), self.limit.clone());
         async move {
-            let mut connection = std::pin::pin!(connection);
-            tokio::select! {
-                ended = connection.as_mut() => return ended,
-                () = place.close.cancelled() => {}
+            let begun = tokio::time::timeout(HEADER_TIMEOUT, http2::is_begun(&stream));
+            match place.close.run_until_cancelled(begun).await {
+                Some(Ok(false)) => {
+                    let service = service_fn(move |request| {
+                        let served = service::serve(router.clone(), peer.clone(), bodies.clone(), None, request);
+                        async move { Ok::<_, Infallible>(served.await) }
+                    });
+                    serve_http1(stream, service, place, closing).await
+                }
+                Some(Ok(true)) => {
+                    let streams = Streams::new(limit);
+                    let of_request = streams.clone();
+                    let service = service_fn(move |request| {
+                        let (peer, streams) = (peer.on_stream(), Some(of_request.clone()));
+                        let served = service::serve(router.clone(), peer, bodies.clone(), streams, request);
+                        async move { Ok::<_, Infallible>(served.await) }
+                    });
+                    // Boxed: its state is larger than that of HTTP/1.1, which most connections speak.
+                    Box::pin(serve_http2(stream, service, streams, place, closing)).await
+                }
+                // It has sent nothing.
+                Some(Err(_)) | None => Ok(()),
             }
-            if !closing.is_cancelled() {
-                return Ok(());
-            }
-            connection.as_mut().graceful_shutdown();
-            connection.await
         }
     }
+}
+
+async fn serve_http1<S>(stream: TcpStream, service: S, place: Place, closing: CancellationToken) -> hyper::Result<()>
+where
+    S: Service<Request<Incoming>, Response = Response<ServedBody>, Error = Infallible, Future: Send>,
+{
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT)
+        .serve_connection(TokioIo::new(with_write_timeout(stream)), service)
+        .with_upgrades();
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        () = place.close.cancelled() => {}
+    }
+    if !closing.is_cancelled() {
+        return Ok(());
+    }
+    connection.as_mut().graceful_shutdown();
+    connection.await
+}
+
+async fn serve_http2<I, S>(
+    stream: I,
+    service: S,
+    streams: Streams,
+    place: Place,
+    closing: CancellationToken,
+) -> hyper::Result<()>
+where
+    I: AsyncRead + AsyncWrite + 'static,
+    S: Service<Request<Incoming>, Response = Response<ServedBody>, Error = Infallible, Future: Send + 'static>,
+{
+    let connection = http2::builder().serve_connection(TokioIo::new(with_write_timeout(stream)), service);
+    let mut connection = std::pin::pin!(connection);
+    // A connection that expires is asked to end at first: no further request comes, and those under way are answered, as
+    // far as they are read. It may carry requests of others than the one who does not read.
+    for idle in [HEADER_TIMEOUT, CLOSE_TIMEOUT] {
+        tokio::select! {
+            ended = connection.as_mut() => return ended,
+            () = place.close.cancelled() => {
+                if !closing.is_cancelled() {
+                    return Ok(());
+                }
+                connection.as_mut().graceful_shutdown();
+                return connection.await;
+            }
+            () = streams.expired(&place.activity, idle, WRITE_TIMEOUT) => connection.as_mut().graceful_shutdown(),
+        }
+    }
+    Ok(())
 }
 
 /// The stream, whose writes fail after [`WRITE_TIMEOUT`]. The timer runs while a write is pending: an idle stream does
@@ -275,9 +335,13 @@ fn with_write_timeout<S: AsyncWrite>(stream: S) -> Pin<Box<TimeoutWriter<S>>> {
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
+    use http_body_util::BodyExt as _;
+    use hyper::client::conn::http2::SendRequest;
+    use hyper_util::rt::TokioExecutor;
     use mainstay_core::Principal;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
     use tokio::task::JoinHandle;
+    use tokio::time::Instant;
 
     use super::super::body_memory::Unsent;
     use super::*;
@@ -337,8 +401,8 @@ mod tests {
         let service = service_fn(move |_| {
             let (body, mut unsent) = (Body::from(vec![b'x'; LENGTH]), Unsent::new(limit.clone(), activity.clone()));
             unsent.reserve(&body).unwrap();
-            let body = service::ServedBody::new(body, unsent, activity.serve());
-            std::future::ready(Ok::<_, Infallible>(http::Response::new(body)))
+            let body = ServedBody::new(body, unsent, activity.serve(), None);
+            std::future::ready(Ok::<_, Infallible>(Response::new(body)))
         });
         let io = TokioIo::new(with_write_timeout(server));
         let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(io, service);
@@ -366,5 +430,90 @@ mod tests {
         assert!(!unsent.has_room(Some(&ann)));
         assert!(serving.await.unwrap().is_err());
         assert!(unsent.has_room(Some(&ann)));
+    }
+
+    /// The same for HTTP/2, with a client that lets a response be written up to 64 KiB ahead.
+    async fn answering_http2(unsent: &MemoryLimit) -> (SendRequest<Body>, JoinHandle<hyper::Result<()>>) {
+        let (client, server) = tokio::io::duplex(4096);
+        let closing = CancellationToken::new();
+        let limit = ConnectionLimit::within_open_files(10);
+        let place = limit.take(&closing).await.unwrap();
+        let (streams, connection, unsent) = (Streams::new(limit), place.activity.clone(), unsent.clone());
+        let of_request = streams.clone();
+        let service = service_fn(move |_| {
+            let (activity, streams, unsent) = (connection.stream(), of_request.clone(), unsent.clone());
+            async move {
+                let serving = activity.serve();
+                let pieces = streams.admit(&serving).await.ok();
+                activity.identified(&Principal::new("https://issuer", "ann"));
+                let (body, mut unsent) = (Body::from(vec![b'x'; LENGTH]), Unsent::new(unsent, activity));
+                unsent.reserve(&body).unwrap();
+                Ok::<_, Infallible>(Response::new(ServedBody::new(body, unsent, serving, pieces)))
+            }
+        });
+        let serving = tokio::spawn(serve_http2(server, service, streams, place, closing));
+        let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+        builder.initial_stream_window_size(64 * 1024);
+        let (requests, connection) = builder.handshake(TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        (requests, serving)
+    }
+
+    fn get() -> Request<Body> {
+        Request::get("http://localhost/").body(Body::empty()).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_idle_connection_of_http2_is_closed_as_one_of_http1_is() {
+        let (mut requests, serving) = answering_http2(&unsent_limit(3 * LENGTH)).await;
+        tokio::time::sleep(HEADER_TIMEOUT / 2).await;
+        let reply = requests.send_request(get()).await.unwrap();
+        assert_eq!(reply.into_body().collect().await.unwrap().to_bytes().len(), LENGTH);
+        let begun = Instant::now();
+        let _ = serving.await.unwrap();
+        assert!((HEADER_TIMEOUT..HEADER_TIMEOUT + CLOSE_TIMEOUT).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_finish_the_preface_is_disconnected() {
+        let (mut client, server) = tokio::io::duplex(4096);
+        let (limit, closing) = (ConnectionLimit::within_open_files(10), CancellationToken::new());
+        let place = limit.take(&closing).await.unwrap();
+        let service = service_fn(|_| std::future::pending());
+        let serving = tokio::spawn(serve_http2(server, service, Streams::new(limit), place, closing));
+        client.write_all(b"PRI * HTTP/2.0").await.unwrap();
+        let begun = Instant::now();
+        let _ = serving.await.unwrap();
+        assert_eq!(begun.elapsed(), HEADER_TIMEOUT + CLOSE_TIMEOUT);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_of_http2_whose_response_nobody_reads_is_closed_and_its_memory_given_back() {
+        let (unsent, ann) = (unsent_limit(4 * LENGTH), Principal::new("https://issuer", "ann"));
+        let (mut requests, serving) = answering_http2(&unsent).await;
+        let unread = requests.send_request(get()).await.unwrap();
+        tokio::time::sleep(WRITE_TIMEOUT / 2).await;
+        assert!(!unsent.has_room(Some(&ann)));
+        // Its socket has room, and it answers pings all the while.
+        let read = requests.send_request(get()).await.unwrap();
+        assert_eq!(read.into_body().collect().await.unwrap().to_bytes().len(), LENGTH);
+        let begun = Instant::now();
+        let _ = serving.await.unwrap();
+        assert!(begun.elapsed() < 2 * WRITE_TIMEOUT, "{:?}", begun.elapsed());
+        assert!(unread.into_body().collect().await.is_err());
+        tokio::time::timeout(Duration::from_secs(1), unsent.room(Some(&ann))).await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_response_of_http2_that_is_read_slowly_arrives() {
+        let (mut requests, _serving) = answering_http2(&unsent_limit(3 * LENGTH)).await;
+        let mut body = requests.send_request(get()).await.unwrap().into_body();
+        let mut read = 0;
+        while let Some(frame) = body.frame().await {
+            read += frame.unwrap().into_data().unwrap().len();
+            // The client allows more when it has read half of what it allowed before, which is two frames.
+            tokio::time::sleep(WRITE_TIMEOUT / 3).await;
+        }
+        assert_eq!(read, LENGTH);
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! A request gets its id (`service.rs`), passes the guard of Host and Origin headers (`guard.rs`), then the token check of
 //! its route (`auth.rs`), then its handler. `connection_limit.rs` and `body_memory.rs` limit what all connections take
-//! together. What a call may do is not decided here but in the engine.
+//! together, `http2/` what one of HTTP/2 does. What a call may do is not decided here but in the engine.
 
 mod api;
 mod auth;
@@ -13,6 +13,7 @@ mod connection_limit;
 mod consent;
 mod dialect;
 mod guard;
+mod http2;
 mod listener;
 mod mcp;
 mod oauth;
