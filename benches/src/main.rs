@@ -8,6 +8,7 @@ mod analysis;
 mod bench_support;
 mod context;
 mod protocol;
+mod solana;
 mod workspace;
 
 use anyhow::Result;
@@ -22,6 +23,7 @@ enum Benchmark {
     Agents(agents::Arguments),
     Context(context::Arguments),
     Analysis(analysis::Arguments),
+    Solana(solana::Arguments),
 }
 
 /// One thread for all of it: the load generator must leave the other cores to the server.
@@ -34,6 +36,7 @@ async fn main() -> Result<()> {
             Benchmark::Agents(arguments) => agents::run(arguments).await,
             Benchmark::Context(arguments) => context::run(arguments).await,
             Benchmark::Analysis(arguments) => analysis::run(arguments).await,
+            Benchmark::Solana(arguments) => solana::run(arguments).await,
         }
     })
     .await

@@ -49,6 +49,11 @@ const BENCHMARKS: &[Benchmark] = &[
         peers: &[Tool::Python, Tool::Lizard, Tool::Radon, Tool::Complexipy],
     },
     Benchmark { name: "context", about: "caches of documents", peers: &[Tool::ContextCli, Tool::McpContextServer] },
+    Benchmark {
+        name: "solana",
+        about: "reads of the Solana chain through the server, and at a node",
+        peers: &[Tool::Node, Tool::Surfpool],
+    },
 ];
 
 pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode> {

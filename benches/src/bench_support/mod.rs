@@ -3,6 +3,8 @@
 pub(crate) mod baseline;
 pub(crate) mod cell;
 pub(crate) mod corpus;
+pub(crate) mod http_load;
+pub(crate) mod http_reply;
 pub(crate) mod message;
 pub(crate) mod options;
 pub(crate) mod process_cost;

@@ -87,9 +87,14 @@ impl Programs {
             .context("cannot make a directory beside this program")
     }
 
+    /// Node, without arguments.
+    pub(crate) fn node(&self) -> Command {
+        command(&self.node)
+    }
+
     /// Run by the Node we found rather than through its `#!` line, which would take whatever Node the `PATH` has.
     pub(crate) fn npm(&self, name: &str) -> Result<Command> {
-        let mut command = command(&self.node);
+        let mut command = self.node();
         command.arg(tool(name)?);
         Ok(command)
     }
@@ -98,6 +103,14 @@ impl Programs {
 /// A program under `$BENCH_TOOLS`, else on the `PATH`.
 pub(crate) fn tool(name: &str) -> Result<PathBuf> {
     find_tool(name).with_context(|| format!("{name} is neither under $BENCH_TOOLS nor on the PATH"))
+}
+
+/// The directory of an npm package under `$BENCH_TOOLS`.
+pub(crate) fn npm_package(name: &str) -> Result<PathBuf> {
+    let tools = std::env::var_os("BENCH_TOOLS").map(PathBuf::from);
+    let found =
+        tools.iter().flat_map(|tools| ["node_modules", "npm/node_modules"].map(|sub| tools.join(sub).join(name)));
+    found.into_iter().find(|package| package.is_dir()).with_context(|| format!("{name} is not under $BENCH_TOOLS"))
 }
 
 fn find_tool(name: &str) -> Option<PathBuf> {

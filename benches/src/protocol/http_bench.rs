@@ -10,15 +10,15 @@ use tokio::process::Command;
 use tokio::time::{sleep, sleep_until};
 
 use crate::bench_support::cell::{Cell, MemoryRow};
-use crate::bench_support::message::{FIRST_ID, Numbered};
+use crate::bench_support::http_load::{self, Connection, Ids};
+use crate::bench_support::message::FIRST_ID;
 use crate::bench_support::options::Settings;
 use crate::bench_support::process_cost::{Memory, ProcessorTime};
 use crate::bench_support::sample::{Sample, Window};
 use crate::bench_support::servers::{Build, Programs, Server, command};
 use crate::bench_support::{SETTLE, progress, turns};
 use crate::protocol::Run;
-use crate::protocol::http_load::{self, Connection, Ids};
-use crate::protocol::message::{Echo, Era};
+use crate::protocol::message::{Echo, EchoRequest, Era, open_session};
 use crate::protocol::results::{BARE_AXUM, BARE_RMCP, BARE_RMCP_SESSION, EVERYTHING, Names};
 
 const CONNECTIONS: [usize; 2] = [1, 32];
@@ -149,7 +149,7 @@ impl Contenders {
             let opening = async {
                 let most = CONNECTIONS.into_iter().max().unwrap_or(1);
                 while contender.era == Era::Session && contender.sessions.len() < most {
-                    let session = Connection::open(port).await?.open_session(port).await?;
+                    let session = open_session(&mut Connection::open(port).await?, port).await?;
                     contender.sessions.push(session);
                 }
                 let mut request = contender.request(port, 0);
@@ -207,7 +207,7 @@ impl Contenders {
 }
 
 impl Contender {
-    fn request(&self, port: u16, connection: usize) -> Numbered {
+    fn request(&self, port: u16, connection: usize) -> EchoRequest {
         let session = self.sessions.get(connection).map(String::as_str);
         self.echo.http_call(port, self.era, session)
     }

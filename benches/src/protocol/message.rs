@@ -1,8 +1,9 @@
 //! What the benchmark says and what it expects to hear: the same echo call in each server's words.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use memchr::memmem;
 
+use crate::bench_support::http_load::{Connection, Request};
 use crate::bench_support::message::{
     INITIALIZED, LEGACY, Numbered, PLACEHOLDER, answered_id, digits, initialize, shown,
 };
@@ -51,23 +52,36 @@ impl Echo {
     }
 
     /// The whole HTTP request of a call.
-    pub(crate) fn http_call(self, port: u16, era: Era, session: Option<&str>) -> Numbered {
+    pub(crate) fn http_call(self, port: u16, era: Era, session: Option<&str>) -> EchoRequest {
         let headers = match era {
             Era::Stateless => {
                 format!("MCP-Protocol-Version: {MODERN}\r\nMcp-Method: tools/call\r\nMcp-Name: {}\r\n", self.tool)
             }
             Era::Session => legacy_headers(session),
         };
-        Numbered::new(&http_post(port, &headers, &self.call(era)))
+        EchoRequest(Numbered::new(&http_post(port, &headers, &self.call(era))))
     }
 }
 
-pub(crate) fn http_initialize(port: u16) -> String {
-    http_post(port, "", &initialize())
+/// An echo call over HTTP.
+pub(crate) struct EchoRequest(Numbered);
+
+impl Request for EchoRequest {
+    fn with(&mut self, id: u64) -> &[u8] {
+        self.0.with(id)
+    }
+
+    fn check(&self, body: &[u8], id: u64) -> Result<()> {
+        check_echo(body, id)
+    }
 }
 
-pub(crate) fn http_initialized(port: u16, session: &str) -> String {
-    http_post(port, &legacy_headers(Some(session)), INITIALIZED)
+/// Opens a session of the old era and returns its id.
+pub(crate) async fn open_session(connection: &mut Connection, port: u16) -> Result<String> {
+    let session = connection.header_of_reply(&http_post(port, "", &initialize()), "mcp-session-id").await?;
+    let session = session.context("the answer to initialize names no session")?;
+    connection.header_of_reply(&http_post(port, &legacy_headers(Some(&session)), INITIALIZED), "content-type").await?;
+    Ok(session)
 }
 
 fn legacy_headers(session: Option<&str>) -> String {

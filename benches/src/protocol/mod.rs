@@ -2,8 +2,6 @@
 //! to bare rmcp, to npm's server-everything and to a bare axum handler.
 
 mod http_bench;
-mod http_load;
-mod http_reply;
 mod message;
 mod report;
 mod results;

@@ -1,5 +1,5 @@
-//! The load on `/mcp`: every connection keeps exactly one call in flight, and one thread drives them all, because the
-//! generator lives on the same few cores as the server it measures.
+//! Load over HTTP: every connection keeps exactly one call in flight, and one thread drives them all, because the generator
+//! lives on the same few cores as the server it measures.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +10,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::bench_support::message::Numbered;
+use crate::bench_support::http_reply;
 use crate::bench_support::sample::{Latencies, Window};
-use crate::protocol::http_reply::{self, Reply};
-use crate::protocol::message;
 
 /// A server that has not answered by then is broken, however slow the machine.
 const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// What one connection asks for again and again, and how its replies are checked.
+pub(crate) trait Request: Send + 'static {
+    /// The whole HTTP request of the call with this id.
+    fn with(&mut self, id: u64) -> &[u8];
+
+    /// A wrong answer ends the benchmark: figures for anything but the call mean nothing.
+    fn check(&self, body: &[u8], id: u64) -> Result<()>;
+}
 
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -31,36 +38,30 @@ impl Connection {
         Ok(Self { stream, input: Vec::with_capacity(16 * 1024), body: Vec::with_capacity(4 * 1024) })
     }
 
-    pub(crate) async fn call(&mut self, request: &mut Numbered, id: u64) -> Result<()> {
-        self.stream.write_all(request.with(id)).await?;
-        let reply = self.reply().await?;
-        self.input.drain(..reply.length);
-        message::check_echo(&self.body, id)
+    pub(crate) async fn call(&mut self, request: &mut impl Request, id: u64) -> Result<()> {
+        let length = self.exchange(request.with(id)).await?;
+        self.input.drain(..length.whole);
+        request.check(&self.body, id)
     }
 
-    /// Opens a session of the old era and returns its id.
-    pub(crate) async fn open_session(&mut self, port: u16) -> Result<String> {
-        self.stream.write_all(message::http_initialize(port).as_bytes()).await?;
-        let reply = self.reply().await?;
-        let head = &self.input[..reply.head_length];
-        let session =
-            http_reply::header(head, b"mcp-session-id").context("the answer to initialize names no session")?;
-        let session = std::str::from_utf8(session)?.to_owned();
-        self.input.drain(..reply.length);
-        self.stream.write_all(message::http_initialized(port, &session).as_bytes()).await?;
-        let reply = self.reply().await?;
-        self.input.drain(..reply.length);
-        Ok(session)
+    /// Sends a request and returns a header of its reply.
+    pub(crate) async fn header_of_reply(&mut self, request: &str, name: &str) -> Result<Option<String>> {
+        let length = self.exchange(request.as_bytes()).await?;
+        let value = http_reply::header(&self.input[..length.head], name.as_bytes());
+        let value = value.map(|value| std::str::from_utf8(value).map(str::to_owned)).transpose()?;
+        self.input.drain(..length.whole);
+        Ok(value)
     }
 
-    async fn reply(&mut self) -> Result<Reply> {
+    async fn exchange(&mut self, request: &[u8]) -> Result<ReplyLength> {
+        self.stream.write_all(request).await?;
         loop {
             if let Some(reply) = http_reply::read(&self.input, &mut self.body)? {
                 if !(200..300).contains(&reply.status) {
                     let body = String::from_utf8_lossy(&self.body);
                     bail!("HTTP status {}: {body}", reply.status);
                 }
-                return Ok(reply);
+                return Ok(ReplyLength { head: reply.head_length, whole: reply.length });
             }
             if self.stream.read_buf(&mut self.input).await? == 0 {
                 bail!("the server closed the connection in the middle of a reply");
@@ -69,11 +70,17 @@ impl Connection {
     }
 }
 
+/// Bytes of the input that a reply takes up.
+struct ReplyLength {
+    head: usize,
+    whole: usize,
+}
+
 /// Ids are drawn from one counter, so that no session sees an id twice.
 pub(crate) type Ids = Arc<AtomicU64>;
 
 /// Drives one connection for each of `requests` until the window ends, and returns how long each counted call took.
-pub(crate) async fn drive(port: u16, requests: Vec<Numbered>, ids: &Ids, window: Window) -> Result<Latencies> {
+pub(crate) async fn drive<R: Request>(port: u16, requests: Vec<R>, ids: &Ids, window: Window) -> Result<Latencies> {
     let mut connections = JoinSet::new();
     for request in requests {
         let connection = Connection::open(port).await?;
@@ -92,7 +99,7 @@ pub(crate) async fn drive(port: u16, requests: Vec<Numbered>, ids: &Ids, window:
 
 async fn keep_calling(
     mut connection: Connection,
-    mut request: Numbered,
+    mut request: impl Request,
     ids: Ids,
     window: Window,
 ) -> Result<Latencies> {

@@ -1,0 +1,45 @@
+//! The Solana chain: the same reads sent to a node and through Mainstay's `POST /api/mcp` to that node. Without its cache
+//! Mainstay should add little to the node's latency; with it, it should answer many times as often as the node.
+
+mod call;
+mod contenders;
+mod node;
+mod report;
+mod results;
+mod targets;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::bench_support::machine;
+use crate::bench_support::options::Options;
+use crate::solana::contenders::Contenders;
+use crate::solana::results::Results;
+
+const SECONDS: f64 = 3.0;
+
+/// Measures reads of the chain through Mainstay and at the node itself: latency without the cache, rate with it.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    options: Options,
+}
+
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let settings = arguments.options.settings(SECONDS)?;
+    let programs = settings.programs()?;
+    let scratch = programs.scratch()?;
+    let contenders = Contenders::start(&programs, scratch.path(), &settings).await?;
+    let parts = contenders.run_rounds(&settings).await?;
+    let mut results = Results {
+        machine: machine(),
+        rounds: settings.rounds,
+        seconds_a_round: settings.length.as_secs_f64(),
+        parts,
+        ..Results::default()
+    };
+    results.comparisons = results.compare_with_baseline();
+    results.targets = targets::judge(&results);
+    print!("{results}");
+    settings.save(&results)
+}
