@@ -17,6 +17,7 @@ use crate::bench_support::sample::{Sample, Window};
 use crate::bench_support::servers::{Build, Programs, Server};
 use crate::bench_support::{progress, turns};
 use crate::solana::call::{Read, ReadRequest};
+use crate::solana::distance::delayed;
 use crate::solana::node::Node;
 use crate::solana::results::{NODE, Names, Part, parts};
 
@@ -31,8 +32,11 @@ struct Mainstay {
     cached: (Server, u16),
 }
 
-pub(crate) struct Contenders {
-    node: Node,
+pub(crate) struct Contenders<'a> {
+    node: &'a Node,
+    /// The port at which the node answers, with the delay.
+    port: u16,
+    delay: Duration,
     builds: Vec<Mainstay>,
     /// Whether the node is measured, too.
     measures_node: bool,
@@ -47,19 +51,27 @@ struct Row<'a> {
     request: fn(Read, u16) -> ReadRequest,
 }
 
-impl Contenders {
-    pub(crate) async fn start(programs: &Programs, scratch: &Path, settings: &Settings) -> Result<Self> {
-        let node = Node::start(programs, scratch).await?;
+impl<'a> Contenders<'a> {
+    /// Everyone, with a node whose answers come so much later.
+    pub(crate) async fn start(
+        programs: &Programs,
+        scratch: &Path,
+        settings: &Settings,
+        node: &'a Node,
+        delay: Duration,
+    ) -> Result<Self> {
+        let port = if delay.is_zero() { node.port } else { delayed(node.port, delay).await? };
+        let url = format!("http://127.0.0.1:{port}");
         let mut builds = Vec::new();
         for build in settings.builds.iter().copied() {
             let names = Names::of(build);
-            let start = |process, more| start_mainstay(programs, scratch, build, process, &node.url, more);
+            let start = |process, more| start_mainstay(programs, scratch, build, process, &url, more);
             let uncached = start(names.uncached_process, Some(("MAINSTAY__SOLANA__CACHE_BYTES", "0"))).await?;
             let cached = start(names.cached_process, None).await?;
             builds.push(Mainstay { names, uncached, cached });
         }
         let ids = Arc::new(AtomicU64::new(FIRST_ID));
-        let contenders = Self { node, builds, measures_node: settings.peers, ids };
+        let contenders = Self { node, port, delay, builds, measures_node: settings.peers, ids };
         contenders.try_all().await?;
         Ok(contenders)
     }
@@ -74,13 +86,13 @@ impl Contenders {
             };
             Row { name, server, port: *port, request: Read::at_mainstay }
         });
-        let node = Row { name: NODE, server: &self.node.server, port: self.node.port, request: Read::at_node };
+        let node = Row { name: NODE, server: &self.node.server, port: self.port, request: Read::at_node };
         mainstay.chain(self.measures_node.then_some(node)).collect()
     }
 
     /// Has everyone answer every call once, so that a wrong answer shows before any figure.
     async fn try_all(&self) -> Result<()> {
-        for part in parts() {
+        for part in parts(self.delay) {
             for row in self.rows(&part) {
                 let trying = async {
                     let id = self.ids.fetch_add(1, Ordering::Relaxed);
@@ -96,7 +108,7 @@ impl Contenders {
     }
 
     pub(crate) async fn run_rounds(&self, settings: &Settings) -> Result<Vec<Part>> {
-        let mut parts = parts();
+        let mut parts = parts(self.delay);
         for part in &mut parts {
             part.cells = self.rows(part).iter().map(|row| Cell::new(row.name, part.at_once())).collect();
         }

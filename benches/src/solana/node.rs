@@ -22,7 +22,6 @@ const START_LIMIT: Duration = Duration::from_mins(1);
 pub(crate) struct Node {
     pub(crate) server: Server,
     pub(crate) port: u16,
-    pub(crate) url: String,
 }
 
 impl Node {
@@ -40,6 +39,6 @@ impl Node {
         let Some(port) = url.strip_prefix("http://127.0.0.1:").and_then(|port| port.parse().ok()) else {
             bail!("the node is not on this machine: {url}");
         };
-        Ok(Self { server, port, url })
+        Ok(Self { server, port })
     }
 }

@@ -12,7 +12,7 @@ impl Display for Results {
         heading(out, &self.machine, self.rounds, self.seconds_a_round)?;
         for part in &self.parts {
             let connections = if part.at_once() == 1 { "connection" } else { "connections" };
-            table_head(out, &format!("{}, {} {connections}", part.read.name(), part.at_once()))?;
+            table_head(out, &format!("{}, {} {connections}", part.name(), part.at_once()))?;
             part.cells.iter().try_for_each(|cell| table_row(out, cell))?;
             if let Some(ratio) = part.rate_ratio() {
                 ratio_row(out, "calls per second, mainstay / node", ratio)?;

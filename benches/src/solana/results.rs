@@ -1,5 +1,7 @@
 //! Everything one run has measured, in the shape that `--json` writes.
 
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::bench_support::baseline::{Comparison, compare_rates};
@@ -51,16 +53,25 @@ impl Names {
 #[derive(Serialize)]
 pub(crate) struct Part {
     pub(crate) read: Read,
+    /// How much later the node's answers come than from this machine.
+    pub(crate) delay_ms: u128,
     pub(crate) cells: Vec<Cell>,
 }
 
 /// Every part of a run. In the first the cache is off.
-pub(crate) fn parts() -> Vec<Part> {
+pub(crate) fn parts(delay: Duration) -> Vec<Part> {
     let all = [Read::NewBalances, Read::SameBalances, Read::GenesisHash, Read::EpochSchedule];
-    all.into_iter().map(|read| Part { read, cells: Vec::new() }).collect()
+    all.into_iter().map(|read| Part { read, delay_ms: delay.as_millis(), cells: Vec::new() }).collect()
 }
 
 impl Part {
+    pub(crate) fn name(&self) -> String {
+        match self.delay_ms {
+            0 => format!("{}, node on this machine", self.read.name()),
+            delay => format!("{}, node {delay} ms away", self.read.name()),
+        }
+    }
+
     /// Whether Mainstay's cache takes part.
     pub(crate) fn is_cached(&self) -> bool {
         self.read != Read::NewBalances
@@ -102,7 +113,7 @@ impl Results {
     pub(crate) fn compare_with_baseline(&self) -> Vec<Comparison> {
         let names = [(CURRENT.uncached, BASELINE.uncached), (CURRENT.cached, BASELINE.cached)];
         let each = self.parts.iter().flat_map(|part| names.map(|names| (part, names)));
-        each.flat_map(|(part, (current, baseline))| compare_rates(part.read.name(), &part.cells, current, baseline))
+        each.flat_map(|(part, (current, baseline))| compare_rates(&part.name(), &part.cells, current, baseline))
             .collect()
     }
 }

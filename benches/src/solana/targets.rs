@@ -6,13 +6,13 @@ use crate::solana::results::{CACHED_AT_ONCE, Results};
 
 pub(crate) fn judge(results: &Results) -> Vec<Target> {
     let mut targets = Vec::new();
-    for part in &results.parts {
-        let read = part.read.name();
+    for part in results.parts.iter().filter(|part| part.delay_ms > 0) {
+        let read = part.name();
         targets.push(if part.is_cached() {
             let what = format!("calls per second, mainstay / node, {read}, {CACHED_AT_ONCE} connections");
             Target::at_least(what, 10.0, part.rate_ratio().map(|ratio| ratio.median))
         } else {
-            let what = "median latency, mainstay, cache off / node, getBalance, 1 connection".to_owned();
+            let what = format!("median latency, mainstay, cache off / node, {read}, 1 connection");
             Target::at_most(what, 1.15, part.latency_ratios().map(|[median, _]| median.median))
         });
     }
