@@ -40,5 +40,9 @@ async fn relay(client: TcpStream, node: u16, delay: Duration) -> Result<()> {
             back.write_all(&bytes[..read]).await?;
         }
     };
-    tokio::try_join!(asking, answering).map(drop)
+    // Whichever side ends the connection ends it for both.
+    tokio::select! {
+        ended = asking => ended,
+        ended = answering => ended,
+    }
 }
