@@ -16,7 +16,7 @@ pub(crate) const UNCACHED: &str = "mainstay, cache off";
 pub(crate) const CACHED: &str = "mainstay";
 
 /// Connections where the cache is measured.
-pub(crate) const CACHED_AT_ONCE: usize = 32;
+pub(crate) const CACHED_AT_ONCE: usize = 16;
 
 /// The names a build of Mainstay has in the tables.
 pub(crate) struct Names {
