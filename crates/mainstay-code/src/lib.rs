@@ -6,6 +6,7 @@
 //! - [`Language`]: which language a file is in
 //! - [`analyze`]: the functions of a file with cyclomatic and cognitive complexity, lines, Halstead and maintainability
 //! - [`symbols`]: its definitions
+//! - [`outline`]: its definitions with their comments and what lies between them, for a search index
 //! - [`MetricsCache`]: the figures of files that did not change
 //! - [`Duplicates`]: code that occurs more than once in many files
 //! - [`churn`]: how files have changed, from what git prints
@@ -21,6 +22,7 @@ mod duplicates;
 mod languages;
 mod metrics;
 mod naming;
+mod outline;
 mod parse;
 pub mod report;
 mod symbols;
@@ -31,5 +33,6 @@ pub use definition::{FunctionKind, SymbolKind};
 pub use duplicates::{CloneGroup, Duplicates, DuplicatesOptions, Place};
 pub use languages::Language;
 pub use metrics::{ANALYZER_VERSION, FileMetrics, FunctionMetrics, Halstead, Lines, SkippedFunction, Span, analyze};
+pub use outline::{Item, ItemKind, NO_CUT, Outline, Reference, outline};
 pub use parse::{MAX_SOURCE_BYTES, NotMeasured};
 pub use symbols::{Symbol, symbols};

@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use crate::definition::{Definition, Name};
 
 /// A function that has no name and is not assigned to one.
-const ANONYMOUS: &str = "<anonymous>";
+pub(crate) const ANONYMOUS: &str = "<anonymous>";
 
 /// Declarators of C nest a few deep; more is no name that anybody wrote.
 const MOST_DECLARATORS: usize = 32;
@@ -86,9 +86,23 @@ fn receiver_type(parameters: Node<'_>) -> Option<Node<'_>> {
     Some(node)
 }
 
-/// The name inside declarators: `*(*f)(int)` declares `f`.
+/// Where the name of a definition is written.
+pub(crate) fn name_node(node: Node<'_>, name: Name) -> Option<Node<'_>> {
+    match name {
+        Name::None | Name::Fixed(_) => None,
+        Name::Field(field) | Name::Type(field) => node.child_by_field_name(field),
+        Name::Receiver | Name::Assigned => node.child_by_field_name("name"),
+        Name::Declarator => declared_node(node),
+    }
+}
+
 fn declared(node: Node<'_>, source: &[u8]) -> String {
-    let Some(mut node) = node.child_by_field_name("declarator") else { return String::new() };
+    declared_node(node).map(|name| text(name, source).to_owned()).unwrap_or_default()
+}
+
+/// The name inside declarators: `*(*f)(int)` declares `f`.
+fn declared_node(node: Node<'_>) -> Option<Node<'_>> {
+    let mut node = node.child_by_field_name("declarator")?;
     for _ in 0..MOST_DECLARATORS {
         let inner = node.child_by_field_name("declarator").or_else(|| match node.kind() {
             "reference_declarator" | "parenthesized_declarator" | "attributed_declarator" => node.named_child(0),
@@ -99,7 +113,7 @@ fn declared(node: Node<'_>, source: &[u8]) -> String {
             None => break,
         }
     }
-    text(node, source).to_owned()
+    Some(node)
 }
 
 /// The node with the parameters of a function, if it has one.
