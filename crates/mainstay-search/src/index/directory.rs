@@ -1,0 +1,137 @@
+//! The files of an index.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::manifest::{Entry, Manifest};
+use crate::segment::{Bytes, SegmentError};
+
+/// Maps a file into memory.
+pub type MapFile = Arc<dyn Fn(&File) -> io::Result<Bytes> + Send + Sync>;
+
+// A file that ends in `.new` is a segment still being written; only one that ends in `.segment` can be in the manifest.
+const MANIFEST: &str = "manifest";
+const NEW_MANIFEST: &str = "manifest~";
+const LOCK: &str = "lock";
+const SEGMENT: &str = "segment";
+const NEW_SEGMENT: &str = "new";
+
+/// Why an index cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    #[error("the index cannot be written: {0}")]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+}
+
+/// A directory of its own in the data directory.
+#[derive(Clone)]
+pub struct IndexDirectory {
+    path: PathBuf,
+    map: MapFile,
+}
+
+/// Held while the index is changed. Other processes wait.
+pub(super) struct Locked {
+    _file: File,
+}
+
+impl IndexDirectory {
+    /// The directory is created, for this user alone. `map` maps one of its files into memory.
+    pub fn open(path: PathBuf, map: MapFile) -> io::Result<Self> {
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        Ok(Self { path, map })
+    }
+
+    /// Waits until no other process changes the index.
+    pub(super) fn lock(&self) -> io::Result<Locked> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(LOCK))?;
+        // A lock of the operating system: it ends with the process, so a killed one leaves none behind.
+        file.lock()?;
+        Ok(Locked { _file: file })
+    }
+
+    /// The manifest as it is now. A damaged one counts as none: the index is built anew.
+    pub(super) fn manifest(&self) -> io::Result<Manifest> {
+        match std::fs::read(self.path.join(MANIFEST)) {
+            Ok(bytes) => Ok(Manifest::from_bytes(&bytes).unwrap_or_default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Manifest::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Replaces the manifest in one step. It is not forced to disk: after a power failure checksums tell what is missing.
+    pub(super) fn replace_manifest(&self, _locked: &Locked, manifest: &Manifest) -> io::Result<()> {
+        let new = self.path.join(NEW_MANIFEST);
+        std::fs::write(&new, manifest.to_bytes())?;
+        std::fs::rename(new, self.path.join(MANIFEST))
+    }
+
+    /// Writes a segment that does not count yet. It is locked, so that no other process takes it for one that was left behind.
+    pub(super) fn write_segment(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<NewSegment> {
+        let path = self.path.join(format!("{}.{NEW_SEGMENT}", mainstay_core::new_id()));
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let new = NewSegment { path, file };
+        new.file.lock()?;
+        let mut writer = BufWriter::with_capacity(1 << 20, &new.file);
+        write(&mut writer)?;
+        writer.flush()?;
+        drop(writer);
+        Ok(new)
+    }
+
+    /// Gives a new segment its name.
+    pub(super) fn place(&self, _locked: &Locked, new: &NewSegment, name: u64) -> io::Result<Entry> {
+        let file = format!("{name}.{SEGMENT}");
+        let bytes = new.file.metadata()?.len();
+        std::fs::rename(&new.path, self.path.join(&file))?;
+        Ok(Entry { file, bytes, deleted: Vec::new() })
+    }
+
+    /// Maps a segment. One of another length than it had is damaged.
+    pub(super) fn map(&self, entry: &Entry) -> Result<Bytes, IndexError> {
+        let file = File::open(self.path.join(&entry.file))?;
+        if file.metadata()?.len() != entry.bytes {
+            return Err(SegmentError::Damaged("its length is another").into());
+        }
+        Ok((self.map)(&file)?)
+    }
+
+    /// Removes segments that do not count: of updates before, and of processes that were killed. Those that another process
+    /// has open stay readable for it.
+    pub(super) fn remove_unused(&self, _locked: &Locked, manifest: &Manifest) {
+        let Ok(entries) = std::fs::read_dir(&self.path) else { return };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_unused = match path.extension().and_then(|extension| extension.to_str()) {
+                Some(SEGMENT) => !manifest.segments.iter().any(|used| *used.file == *entry.file_name()),
+                // Whoever writes it has it locked.
+                Some(NEW_SEGMENT) => File::open(&path).is_ok_and(|file| file.try_lock().is_ok()),
+                Some(_) | None => false,
+            };
+            if is_unused {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
+/// A segment that is written and does not count yet. It is removed if it never does.
+pub(super) struct NewSegment {
+    path: PathBuf,
+    file: File,
+}
+
+impl Drop for NewSegment {
+    fn drop(&mut self) {
+        // Also if the disk is full: a part that is of no use must not keep it so. After it got its name there is nothing here.
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

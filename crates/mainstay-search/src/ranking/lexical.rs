@@ -1,0 +1,142 @@
+//! Scores by words: BM25F over the impacts that segments store.
+//!
+//! An impact is a word's frequency in a chunk, weighted by field and already divided by length. What is left to do here
+//! is what depends on the query and on the rest of the index: saturation and rarity.
+
+use super::constants::{K1_CHUNK, K1_DOCUMENT};
+use super::filter::{ChunkPlace, PartView, View};
+use crate::document::{frequencies, term_hash};
+use crate::index::DocumentPlace;
+use crate::segment::Postings;
+
+/// Whether words are counted in chunks or in whole documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Chunks,
+    Documents,
+}
+
+/// The scores of all chunks and documents.
+pub(super) struct LexicalScores {
+    /// By segment and id.
+    /// One number for every chunk, found or not: adding to an array is faster than looking up a map for each posting.
+    chunks: Vec<Vec<f32>>,
+    documents: Vec<Vec<f32>>,
+    /// How rare each term is among documents; 0 if none has it.
+    pub(super) rarities: Vec<f32>,
+    pub(super) highest_chunk: f32,
+    pub(super) highest_document: f32,
+}
+
+impl LexicalScores {
+    pub(super) fn new(view: &View<'_>, terms: &[String]) -> Self {
+        let hashes: Vec<u64> = terms.iter().map(|term| term_hash(term)).collect();
+        // Rarity among documents is also what weighs the words of file names, so that only that one is kept.
+        let (chunks, _) = scores(view, Level::Chunks, &hashes);
+        let (documents, rarities) = scores(view, Level::Documents, &hashes);
+        let highest = |scores: &[Vec<f32>]| scores.iter().flatten().copied().fold(0.0, f32::max);
+        Self { highest_chunk: highest(&chunks), highest_document: highest(&documents), chunks, documents, rarities }
+    }
+
+    pub(super) fn chunk(&self, place: ChunkPlace) -> f32 {
+        score(&self.chunks, place.part, place.chunk)
+    }
+
+    pub(super) fn document(&self, place: DocumentPlace) -> f32 {
+        score(&self.documents, place.part, place.document)
+    }
+
+    /// The best chunks, the best first.
+    pub(super) fn best_chunks(&self, count: usize) -> Vec<(ChunkPlace, f32)> {
+        best(&self.chunks, count, |part, chunk| ChunkPlace { part, chunk })
+    }
+
+    pub(super) fn best_documents(&self, count: usize) -> Vec<(DocumentPlace, f32)> {
+        best(&self.documents, count, |part, document| DocumentPlace { part, document })
+    }
+}
+
+fn score(scores: &[Vec<f32>], part: usize, id: u32) -> f32 {
+    scores.get(part).and_then(|scores| scores.get(id as usize)).copied().unwrap_or(0.0)
+}
+
+/// What has a score above 0, the best first; equal ones in the order of their ids.
+fn best<P: Copy + Ord>(scores: &[Vec<f32>], count: usize, place: impl Fn(usize, u32) -> P) -> Vec<(P, f32)> {
+    let mut found: Vec<(P, f32)> = Vec::new();
+    for (part, scores) in scores.iter().enumerate() {
+        let scored = (0..).zip(scores).filter(|(_, score)| **score > 0.0);
+        found.extend(scored.map(|(id, score)| (place(part, id), *score)));
+    }
+    let by_score = |one: &(P, f32), other: &(P, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
+    // A common word is in most chunks; selecting first avoids sorting all of them.
+    if found.len() > count && count > 0 {
+        found.select_nth_unstable_by(count - 1, by_score);
+    }
+    found.truncate(count);
+    found.sort_unstable_by(by_score);
+    found
+}
+
+fn postings<'s>(part: &'s PartView<'_>, level: Level, hash: u64) -> Postings<'s> {
+    match level {
+        Level::Chunks => part.segment.postings(hash),
+        Level::Documents => part.segment.document_postings(hash),
+    }
+}
+
+/// How rare a word is. Deleted documents do not count, so that the order does not depend on when segments are merged.
+pub(super) fn rarity(view: &View<'_>, level: Level, hash: u64) -> f32 {
+    let count = |part: &PartView<'_>| match (&part.live, level) {
+        // Without deletions the number is stored with the list, which need not be read.
+        (None, _) => u64::from(postings(part, level, hash).length()),
+        (Some((live, _)), Level::Chunks) | (Some((_, live)), Level::Documents) => {
+            postings(part, level, hash).fold(0, |count, posting| count + u64::from(live.contains(posting.id)))
+        }
+    };
+    let count: u64 = view.parts.iter().map(count).sum();
+    if count == 0 {
+        return 0.0;
+    }
+    let all = match level {
+        Level::Chunks => view.chunks,
+        Level::Documents => view.documents,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "a rarity has seven digits")]
+    let (without, with) = (all.saturating_sub(count) as f32, count as f32);
+    (1.0 + (without + 0.5) / (with + 0.5)).ln()
+}
+
+fn scores(view: &View<'_>, level: Level, hashes: &[u64]) -> (Vec<Vec<f32>>, Vec<f32>) {
+    let k1 = match level {
+        Level::Chunks => K1_CHUNK,
+        Level::Documents => K1_DOCUMENT,
+    };
+    let size = |part: &PartView<'_>| match level {
+        Level::Chunks => part.segment.chunks() as usize,
+        Level::Documents => part.segment.documents() as usize,
+    };
+    let mut scores: Vec<Vec<f32>> = view.parts.iter().map(|part| vec![0.0; size(part)]).collect();
+    let mut rarities = Vec::with_capacity(hashes.len());
+    for hash in hashes {
+        let rarity = rarity(view, level, *hash);
+        rarities.push(rarity);
+        if rarity <= 0.0 {
+            continue;
+        }
+        // There are 256 impacts, so that saturation is computed once per word and not for every posting.
+        let by_impact = frequencies().map(|frequency| rarity * frequency * (k1 + 1.0) / (frequency + k1));
+        for (part, scores) in view.parts.iter().zip(&mut scores) {
+            let allowed = part.allowed.as_ref().map(|(chunks, documents)| match level {
+                Level::Chunks => chunks,
+                Level::Documents => documents,
+            });
+            for posting in postings(part, level, *hash) {
+                let is_allowed = allowed.is_none_or(|allowed| allowed.contains(posting.id));
+                if let Some(score) = scores.get_mut(posting.id as usize).filter(|_| is_allowed) {
+                    *score += by_impact.get(usize::from(posting.impact)).copied().unwrap_or(0.0);
+                }
+            }
+        }
+    }
+    (scores, rarities)
+}

@@ -1,0 +1,80 @@
+//! Definitions by name.
+
+use mainstay_code::SymbolKind;
+
+use super::definitions::{find, is_type};
+use super::filter::{Filter, View};
+use super::penalties::Penalties;
+use super::query::{Query, flat_last};
+use crate::chunk::Tags;
+use crate::document::{language, path};
+use crate::index::Snapshot;
+
+/// A definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    pub path: String,
+    /// With the names around it.
+    pub name: String,
+    pub kind: SymbolKind,
+    /// Counted from 1, both part of it.
+    pub first_line: u32,
+    pub last_line: u32,
+    pub language: &'static str,
+    pub tags: Tags,
+    /// Whether it is spelled as it was asked for.
+    pub is_exact: bool,
+}
+
+/// The definitions of a name, at most `count`: those spelled the same before those that differ in case and signs,
+/// those of the type that was named (`Stack::push`), types before functions before constants, tests and the like
+/// last.
+pub fn symbols(snapshot: &Snapshot, name: &str, filter: &Filter, count: usize) -> Vec<Symbol> {
+    let view = View::new(snapshot, filter);
+    let query = Query::new(name);
+    let (Some(last), Some(flat)) = (query.segments.last(), flat_last(&query.segments)) else { return Vec::new() };
+    let penalties = Penalties::new(&query, snapshot);
+    let owner = query.segments.iter().rev().nth(1);
+    let mut found: Vec<_> = find(&view, &flat)
+        .into_iter()
+        .map(|found| {
+            let is_exact = found.simple.trim_start_matches('$') == last.trim_start_matches('$');
+            let penalty = penalties.of(found.path, found.document_record.tags);
+            let is_of_other = owner.is_some_and(|owner| owner != found.owner);
+            let is_member = owner.is_none() && !found.owner.is_empty() && !is_type(found.kind);
+            // The owner comes first: whoever asks for `Stack::push` wants no other `push`, however it is spelled.
+            (is_of_other, !is_exact, penalty > 0.0, kind_rank(found.kind), is_member, found)
+        })
+        .collect();
+    found.sort_by(|one, other| {
+        let key = |entry: &(bool, bool, bool, u8, bool, _)| (entry.0, entry.1, entry.2, entry.3, entry.4);
+        let place = |found: &super::definitions::Found<'_>| (found.path.to_owned(), found.record.start_line);
+        key(one).cmp(&key(other)).then_with(|| place(&one.5).cmp(&place(&other.5)))
+    });
+    let symbol =
+        |(_, is_other_spelling, _, _, _, found): (bool, bool, bool, u8, bool, super::definitions::Found<'_>)| Symbol {
+            path: found.path.to_owned(),
+            name: found.name.to_owned(),
+            kind: found.kind,
+            first_line: found.record.start_line,
+            last_line: found.record.end_line,
+            language: language(found.document_record.language),
+            tags: path::tags(found.document_record.tags),
+            is_exact: !is_other_spelling,
+        };
+    found.into_iter().take(count).map(symbol).collect()
+}
+
+fn kind_rank(kind: SymbolKind) -> u8 {
+    match kind {
+        SymbolKind::Class
+        | SymbolKind::Struct
+        | SymbolKind::Enum
+        | SymbolKind::Trait
+        | SymbolKind::Interface
+        | SymbolKind::Type => 0,
+        SymbolKind::Function | SymbolKind::Method => 1,
+        SymbolKind::Constant => 2,
+        SymbolKind::Module => 3,
+    }
+}
