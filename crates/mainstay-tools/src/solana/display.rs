@@ -7,10 +7,18 @@ use serde_json::{Value, json};
 const LAMPORTS: [&str; 4] =
     ["getBalance", "getMinimumBalanceForRentExemption", "getFeeForMessage", "getStakeMinimumDelegation"];
 
+/// The method whose value is an account, with its lamports.
+const ACCOUNT: &str = "getAccountInfo";
+
+/// Whether something may be shown beside the value of a method.
+pub(super) fn has(method: &str) -> bool {
+    method == ACCOUNT || LAMPORTS.contains(&method)
+}
+
 /// What is shown beside the value of a method, if it is an amount or an account with one.
 pub(super) fn of(method: &str, value: &Value) -> Option<Value> {
     let lamports = match method {
-        "getAccountInfo" => value.get("lamports")?,
+        ACCOUNT => value.get("lamports")?,
         _ if LAMPORTS.contains(&method) => value,
         _ => return None,
     };

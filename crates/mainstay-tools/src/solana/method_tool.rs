@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use mainstay_core::{AnyTool, BoxFuture, Context, Effect, Reply, Result, Spec, Spelling, UntypedTool, untyped};
-use mainstay_solana::methods::{self, Method, MethodEffect};
+use mainstay_solana::methods::{self, CacheClass, Method, MethodEffect};
 use serde_json::{Map, Value};
 
 use super::chain::{Chain, failed, reply};
@@ -14,6 +14,9 @@ use super::{DIALECT, output_schema, spec};
 /// Each method under its own name in the dialect.
 static SPELLINGS: LazyLock<Vec<[Spelling; 1]>> =
     LazyLock::new(|| methods::all().iter().map(|method| [Spelling { dialect: DIALECT, name: method.name }]).collect());
+
+/// The method whose results come in pages.
+const PAGED: &str = "getSignaturesForAddress";
 
 /// One method of the table.
 struct MethodTool {
@@ -37,7 +40,7 @@ pub(super) fn tools(chain: &Chain, profile: &ToolProfile) -> Vec<Arc<dyn AnyTool
             untyped(
                 spec,
                 method.input_schema(&networks),
-                Some(output_schema()),
+                Some(output_schema(|member| may_return(method, member))),
                 MethodTool { method, chain: chain.clone() },
             )
         })
@@ -69,6 +72,18 @@ impl UntypedTool for MethodTool {
     }
 }
 
+/// Whether a result of a method may have a member beside its value.
+fn may_return(method: &Method, member: &str) -> bool {
+    match member {
+        "context" => method.has_context,
+        "display" => display::has(method.name),
+        "cached" | "ageMs" => method.cache != CacheClass::Never,
+        "truncated" => method.local.iter().any(|param| param.name == "limit"),
+        "next" => method.name == PAGED,
+        _ => false,
+    }
+}
+
 /// Shortens a list to what was asked for. Says whether anything was left out.
 fn cut(value: &mut Value, limit: usize) -> bool {
     let Value::Array(items) = value else { return false };
@@ -79,7 +94,7 @@ fn cut(value: &mut Value, limit: usize) -> bool {
 
 /// The argument `before` of the next page, where the chain pages that way and this page is full.
 fn next_page(method: &Method, sent: &[Value], value: &Value) -> Option<Value> {
-    if method.name != "getSignaturesForAddress" {
+    if method.name != PAGED {
         return None;
     }
     let limit = sent.last()?.get("limit")?.as_u64()?;

@@ -48,29 +48,29 @@ const fn spec(verb: &'static str, effect: Effect) -> Spec {
     Spec { open_world: true, tags: &["solana"], ..Spec::new("solana", verb, effect) }
 }
 
-/// The form of what every method of the chain returns.
-fn output_schema() -> Map<String, Value> {
-    let schema = json!({
-        "type": "object",
-        "required": ["network", "value"],
-        "properties": {
-            "network": {"type": "string"},
-            "context": {
-                "type": "object",
-                "properties": {"slot": {"type": "integer"}, "apiVersion": {"type": "string"}},
-            },
-            "value": {},
-            "display": {"type": "object"},
-            "cached": {"type": "boolean"},
-            "ageMs": {"type": "integer"},
-            "truncated": {"type": "boolean"},
-            "next": {"type": "string"},
-        },
-    });
-    match schema {
-        Value::Object(schema) => schema,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+/// Members of a result beside `network` and `value`, with their types.
+const MORE: [(&str, &str); 6] = [
+    ("context", "object"),
+    ("display", "object"),
+    ("cached", "boolean"),
+    ("ageMs", "integer"),
+    ("truncated", "boolean"),
+    ("next", "string"),
+];
+
+/// The form of what a tool of the chain returns. Of the other members it names those that the tool may return: a client
+/// that lists tools pays for each.
+fn output_schema(may_have: impl Fn(&str) -> bool) -> Map<String, Value> {
+    let mut properties =
+        Map::from_iter([("network".to_owned(), json!({"type": "string"})), ("value".to_owned(), json!({}))]);
+    for (name, kind) in MORE.into_iter().filter(|(name, _)| may_have(name)) {
+        properties.insert(name.to_owned(), json!({ "type": kind }));
     }
+    Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("required".to_owned(), json!(["network", "value"])),
+        ("properties".to_owned(), Value::Object(properties)),
+    ])
 }
 
 /// The family. Fails if the configuration of its networks is not valid.

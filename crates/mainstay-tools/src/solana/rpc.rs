@@ -36,7 +36,12 @@ pub(super) fn tool(chain: &Chain) -> Arc<dyn AnyTool> {
         "required": ["method"],
         "properties": properties,
     });
-    untyped(SPEC, schema.as_object().cloned().unwrap_or_default(), Some(output_schema()), Rpc(chain.clone()))
+    untyped(
+        SPEC,
+        schema.as_object().cloned().unwrap_or_default(),
+        Some(output_schema(|member| matches!(member, "context" | "cached" | "ageMs"))),
+        Rpc(chain.clone()),
+    )
 }
 
 impl UntypedTool for Rpc {

@@ -33,7 +33,7 @@ pub(super) fn tool(chain: &Chain, sender: &Sender, profile: &ToolProfile) -> Opt
         ..sending_spec(NAME)
     };
     let tool = SendTransaction { method, chain: chain.clone(), sender: sender.clone() };
-    Some(untyped(spec, method.input_schema(&chain.networks()), Some(output_schema()), tool))
+    Some(untyped(spec, method.input_schema(&chain.networks()), Some(output_schema(|_| false)), tool))
 }
 
 /// What all tools that send have in common. A person is asked whatever the effect is, so they need a connection that

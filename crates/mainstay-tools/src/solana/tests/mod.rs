@@ -76,11 +76,15 @@ async fn the_core_profile_is_small_enough_to_list() {
     assert_eq!(listed(&settings).len(), 21, "what sends nothing is not listed");
     settings.networks.entry("devnet".to_owned()).or_default().sending.level = SendLevel::Relay;
     let listed = listed(&settings);
+    // With what a list has of each: the annotations are five members of the same length.
     let length = |tool: &dyn AnyTool| {
         let info = tool.info();
-        json!({"name": info.listed, "description": info.description, "inputSchema": *info.input_schema})
-            .to_string()
-            .len()
+        let annotations = 120 + info.title.len();
+        let shown = json!({
+            "name": info.listed, "title": info.title, "description": info.description,
+            "inputSchema": *info.input_schema, "outputSchema": info.output_schema.as_deref(),
+        });
+        shown.to_string().len() + annotations
     };
     let tokens = listed.iter().map(|tool| length(&**tool)).sum::<usize>() / 4;
     assert_eq!(listed.len(), 22, "{:?}", listed.iter().map(|tool| tool.info().listed.clone()).collect::<Vec<_>>());
