@@ -207,6 +207,10 @@ impl<'a> Tokens<'a> {
             b'"' => token(Kind::Literal, self.string_end(position + 1)),
             b'\'' => self.quoted(position),
             b'0'..=b'9' => token(Kind::Literal, self.number_end(position)),
+            // A raw name is no keyword, whatever it reads like: `r#fn`.
+            b'r' if self.byte(position + 1) == b'#' && is_word(self.byte(position + 2)) => {
+                token(Kind::Word, self.word_end(position + 2))
+            }
             byte if is_word(byte) => match self.prefixed(position) {
                 Some(end) => token(Kind::Literal, end),
                 None => token(Kind::Word, self.word_end(position)),
@@ -277,7 +281,7 @@ impl<'a> Tokens<'a> {
         if is_fraction { self.word_end(end + 1) } else { end }
     }
 
-    /// The end of a string with a prefix (`r#""#`, `b""`, `c""`) or a raw name (`r#fn`, which counts as a literal: it is rare).
+    /// The end of a string with a prefix (`r#""#`, `b""`, `c""`).
     fn prefixed(&self, position: usize) -> Option<usize> {
         let rest = &self.source[position..];
         let letters = rest.iter().take(3).take_while(|byte| matches!(byte, b'r' | b'b' | b'c')).count();

@@ -72,3 +72,10 @@ fn brackets_that_do_not_match_are_left_to_the_grammar() {
         );
     }
 }
+
+#[test]
+fn a_raw_name_is_no_keyword() {
+    let (fast, _) = both("fn r#match() { let r#fn = inner; }\nstruct r#type;\n");
+    let names: Vec<&str> = fast.items.iter().map(|item| item.name.as_str()).filter(|name| !name.is_empty()).collect();
+    assert_eq!(names, ["r#match", "r#type"]);
+}

@@ -26,9 +26,9 @@ pub struct Symbol {
     pub is_exact: bool,
 }
 
-/// The definitions of a name, at most `count`: those spelled the same before those that differ in case and signs,
-/// those of the type that was named (`Stack::push`), types before functions before constants, tests and the like
-/// last.
+/// The definitions of a name, at most `count`: those of the type that was named (`Stack::push`) first, then those spelled
+/// the same before those that differ in case and signs, tests and the like after others, types before functions before
+/// constants.
 pub fn symbols(snapshot: &Snapshot, name: &str, filter: &Filter, count: usize) -> Vec<Symbol> {
     let view = View::new(snapshot, filter);
     let query = Query::new(name);

@@ -29,14 +29,14 @@ fn is_doomed(lamports: u64) -> bool {
 
 /// What a client was told of a signature.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum Outcome {
     Executed,
     Expired,
 }
 
 /// A client that wants to pay once: it repeats what failed with the same key, and begins again when it is told that the
 /// transaction has expired. Returns all that it was told.
-async fn pay(world: &World, lamports: u64) -> Vec<(String, Told)> {
+async fn pay(world: &World, lamports: u64) -> Vec<(String, Outcome)> {
     let mut random = TestRandom::new(SEED ^ lamports);
     let message = transfer_sol(wallet().address(), recipient(), lamports, solana_hash::Hash::default()).unwrap();
     let context = approved(&mainstay_core::hex(&message.hash_without_blockhash()));
@@ -52,11 +52,11 @@ async fn pay(world: &World, lamports: u64) -> Vec<(String, Told)> {
             let value = &reply.structured.as_ref().unwrap()["value"];
             match value["status"].as_str() {
                 Some("confirmed" | "finalized") => {
-                    told.push((signature(&reply), Told::Executed));
+                    told.push((signature(&reply), Outcome::Executed));
                     return told;
                 }
                 Some("expired") => {
-                    told.push((signature(&reply), Told::Expired));
+                    told.push((signature(&reply), Outcome::Expired));
                     break;
                 }
                 // Refused, rejected, or not known yet: the same key again.
@@ -76,7 +76,7 @@ async fn a_thousand_transfers_under_faults_are_each_executed_once() {
 
     let calls = (1..=INTENTIONS).map(|lamports| pay(&world, lamports));
     let told: Vec<_> = futures::stream::iter(calls).buffer_unordered(AT_ONCE).collect().await;
-    let told: HashMap<String, Told> = told.into_iter().flatten().collect();
+    let told: HashMap<String, Outcome> = told.into_iter().flatten().collect();
 
     // What is still open gets its outcome, whoever waits for it.
     for _ in 0..1000 {
@@ -95,13 +95,13 @@ async fn a_thousand_transfers_under_faults_are_each_executed_once() {
     assert_eq!(paid.len() as u64, INTENTIONS);
     for (signature, told) in &told {
         let is_executed = executed.contains_key(signature);
-        assert_eq!(is_executed, *told == Told::Executed, "{signature}: told {told:?}");
+        assert_eq!(is_executed, *told == Outcome::Executed, "{signature}: told {told:?}");
     }
     for signature in world.ledger.signatures() {
         let stored = world.stored(&signature).await.unwrap();
         let expected = if executed.contains_key(&signature) { SendState::Finalized } else { SendState::Expired };
         assert_eq!(stored.state, expected, "{signature}");
     }
-    let expired = told.values().filter(|told| **told == Told::Expired).count() as u64;
+    let expired = told.values().filter(|told| **told == Outcome::Expired).count() as u64;
     assert!(expired >= INTENTIONS / 40, "{expired}");
 }
