@@ -5,8 +5,12 @@
 //! itself, and `unsafe` code is allowed in this crate alone.
 
 mod auto_run;
+mod dir_watcher;
 mod guard;
 mod identity;
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
+mod inotify;
+mod mapped_file;
 mod secret_file;
 mod settings;
 mod workspace;
@@ -14,8 +18,10 @@ mod workspace;
 pub mod exec;
 
 pub use auto_run::{AUTO_RUN, names_auto_run};
+pub use dir_watcher::{DirChange, DirWatchId, DirWatcher, WatchError};
 pub use exec::{raise_open_files, reserve_descriptors};
 pub use guard::{Guard, PROTECTED};
+pub use mapped_file::{MappedFile, map_own_file};
 pub use secret_file::{SecretFile, read_secret_file};
 pub use settings::{AutoRunPolicy, FilesSettings, HardLinks, RootSettings};
 pub use workspace::{

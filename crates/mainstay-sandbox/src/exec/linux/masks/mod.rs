@@ -14,7 +14,6 @@ mod nodes;
 #[cfg(test)]
 mod tests;
 mod walk;
-mod watch;
 mod watched_tree;
 
 use std::ffi::CString;
@@ -28,11 +27,11 @@ use self::known_names::KnownNames;
 use self::mask_limit::{MaskLimit, TooMany};
 use self::names::Search;
 use self::walk::Walker;
-use self::watch::Lost;
 use self::watched_tree::{Found, WatchedTree};
 use crate::exec::ExecSettings;
 use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::exec::visibility::{Origin, Visibility};
+use crate::inotify::Lost;
 use crate::workspace::Workspace;
 
 /// How many commands walk through the workspace before watching it is tried again.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::names::{Hit, Search, is_too_deep};
-use super::watch::{Lost, WatchId};
 use crate::identity::FileId;
+use crate::inotify::{Lost, WatchId};
 
 /// Where a directory is.
 #[derive(Debug, Clone)]

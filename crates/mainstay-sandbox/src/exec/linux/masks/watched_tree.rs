@@ -13,13 +13,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::fs::Mode;
+use rustix::fs::inotify::WatchFlags;
 use rustix::io::Errno;
 
 use super::names::{Hit, Listing, Search};
 use super::nodes::{Nodes, Place, Position};
-use super::watch::{Lost, WatchId, Watcher, check_watchable, mount_points};
 use crate::exec::linux::mounts::{Mask, MaskKind};
 use crate::identity::FileId;
+use crate::inotify::{Lost, WatchId, Watcher, check_watchable, mount_points};
 use crate::workspace::DIRECTORY;
 
 /// Whether an update may end while new directories keep appearing.
@@ -30,6 +31,13 @@ enum Until {
     /// Everything that was known is where the tree says. What appears meanwhile is for the next update.
     Complete,
 }
+
+/// What is noticed. Changes of attributes, because a directory that cannot be read is hidden as a whole.
+const NOTICED: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::ATTRIB);
 
 /// How often changed directories are read before new ones may be left for the next update.
 const PATIENT_ROUNDS: usize = 16;
@@ -73,7 +81,7 @@ impl WatchedTree {
         let mounts = mount_points()?;
         let mut tree = Self {
             search: search.clone(),
-            watcher: Watcher::new()?,
+            watcher: Watcher::new(NOTICED)?,
             nodes: Nodes::new(search.clone()),
             changed: HashSet::new(),
             masks: None,
@@ -158,13 +166,24 @@ impl WatchedTree {
 
     /// Marks what has to be read again; `false` if nothing was noticed.
     fn take_notices(&mut self) -> Result<bool, Lost> {
-        let notices = self.watcher.read(|name| self.search.names.protects(name))?;
+        let mut changed = HashSet::new();
+        let mut gone = Vec::new();
+        self.watcher.read(|notice| {
+            // Those about files matter only if their names are protected.
+            let matters = notice.is_directory || notice.name.is_none_or(|name| self.search.names.protects(name));
+            if notice.is_gone {
+                changed.remove(&notice.watch);
+                gone.push(notice.watch);
+            } else if matters {
+                changed.insert(notice.watch);
+            }
+        })?;
         let mut noticed = false;
-        for watch in notices.gone {
+        for watch in gone {
             // The kernel may give its inode number to a new directory from now on.
             noticed |= self.nodes.forget(watch);
         }
-        for watch in notices.changed {
+        for watch in changed {
             if self.nodes.get(watch).is_some() {
                 noticed = true;
                 self.changed.insert(watch);

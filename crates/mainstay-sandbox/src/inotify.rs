@@ -1,10 +1,10 @@
-//! Notices from the kernel (inotify) about directories whose entries change.
+//! Notices from the kernel (inotify) about directories whose entries change. The masks of commands follow protected names by
+//! them ([`exec`](crate::exec)), and [`DirWatcher`](crate::DirWatcher) the files of an index.
 //!
 //! The kernel queues a notice before the system call that makes the change returns, and before it unlocks the changed
 //! directories. So every change that was complete when the queue is read is in it; and whoever lists a directory after
 //! that has waited for a change in progress, whose notices, of both directories of a move, are then in the queue.
 
-use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
@@ -15,11 +15,11 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
 /// The number that the kernel gives to a watched directory. It is not given again after the directory is gone.
-pub(super) type WatchId = i32;
+pub(crate) type WatchId = i32;
 
 /// Why notices cannot be relied on.
 #[derive(Debug)]
-pub(super) enum Lost {
+pub(crate) enum Lost {
     /// Notices are missing: the tree has to be read again.
     Notices,
     /// There will be none, for this reason.
@@ -27,44 +27,40 @@ pub(super) enum Lost {
 }
 
 /// Watches directories.
-pub(super) struct Watcher {
+pub(crate) struct Watcher {
     inotify: OwnedFd,
+    noticed: WatchFlags,
     /// How many directories may be watched.
     limit: usize,
 }
 
-/// What has happened to the watched directories.
-#[derive(Default)]
-pub(super) struct Notices {
-    /// Directories in which an entry that matters has changed, or whose permissions have.
-    pub(super) changed: HashSet<WatchId>,
-    /// Directories that do not exist any more.
-    pub(super) gone: Vec<WatchId>,
+/// What has happened in a watched directory.
+pub(crate) struct Notice<'a> {
+    pub(crate) watch: WatchId,
+    /// Of the entry; `None` if it is about the directory itself.
+    pub(crate) name: Option<&'a OsStr>,
+    /// Whether that is a directory.
+    pub(crate) is_directory: bool,
+    /// The watched directory does not exist any more, and its number is not used again.
+    pub(crate) is_gone: bool,
 }
-
-/// What is noticed. Changes of attributes, because a directory that cannot be read is hidden as a whole.
-const NOTICED: WatchFlags = WatchFlags::CREATE
-    .union(WatchFlags::DELETE)
-    .union(WatchFlags::MOVED_FROM)
-    .union(WatchFlags::MOVED_TO)
-    .union(WatchFlags::ATTRIB)
-    .union(WatchFlags::ONLYDIR);
 
 /// Enough for a hundred notices at a time.
 const BUFFER: usize = 8 * 1024;
 
 impl Watcher {
-    pub(super) fn new() -> Result<Self, Lost> {
+    /// `noticed` is what notices are about.
+    pub(crate) fn new(noticed: WatchFlags) -> Result<Self, Lost> {
         let cannot = |errno| Lost::Unwatchable(format!("no inotify instance: {errno}"));
         let inotify = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(cannot)?;
         let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
         let most = most.ok().and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(8192);
         // The limit is of the user: editors and other servers need some too.
-        Ok(Self { inotify, limit: most / 4 * 3 })
+        Ok(Self { inotify, noticed: noticed.union(WatchFlags::ONLYDIR), limit: most / 4 * 3 })
     }
 
     /// Watches an open directory, the `nth`. One that is watched already has the same number.
-    pub(super) fn add(&self, directory: BorrowedFd<'_>, nth: usize) -> Result<Result<WatchId, Errno>, Lost> {
+    pub(crate) fn add(&self, directory: BorrowedFd<'_>, nth: usize) -> Result<Result<WatchId, Errno>, Lost> {
         let limit = || {
             let limit = self.limit;
             Lost::Unwatchable(format!("more than {limit} directories, three quarters of fs.inotify.max_user_watches"))
@@ -74,7 +70,7 @@ impl Watcher {
         }
         // By handle: what is watched is what is read, wherever it is moved meanwhile.
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
-        match inotify::add_watch(&self.inotify, path, NOTICED) {
+        match inotify::add_watch(&self.inotify, path, self.noticed) {
             Ok(watch) => Ok(Ok(watch)),
             Err(Errno::ACCESS) => Ok(Err(Errno::ACCESS)),
             Err(Errno::NOSPC) => Err(limit()),
@@ -83,25 +79,24 @@ impl Watcher {
     }
 
     /// Stops watching a directory.
-    pub(super) fn remove(&self, watch: WatchId) {
+    pub(crate) fn remove(&self, watch: WatchId) {
         // It fails if the directory is gone, which is fine.
         let _ = inotify::remove_watch(&self.inotify, watch);
     }
 
     /// Whether there are notices to read.
-    pub(super) fn has_notices(&self) -> bool {
+    pub(crate) fn has_notices(&self) -> bool {
         rustix::io::ioctl_fionread(&self.inotify).is_ok_and(|bytes| bytes > 0)
     }
 
-    /// Reads all notices. Those about files matter only if `protects` says so of their names.
-    pub(super) fn read(&self, protects: impl Fn(&OsStr) -> bool) -> Result<Notices, Lost> {
+    /// Reads all notices.
+    pub(crate) fn read(&self, mut each: impl FnMut(Notice<'_>)) -> Result<(), Lost> {
         let mut buffer = [const { MaybeUninit::uninit() }; BUFFER];
         let mut reader = inotify::Reader::new(&self.inotify, &mut buffer);
-        let mut notices = Notices::default();
         loop {
             let event = match reader.next() {
                 Ok(event) => event,
-                Err(Errno::AGAIN) => return Ok(notices),
+                Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR) => continue,
                 Err(errno) => return Err(Lost::Unwatchable(format!("inotify cannot be read: {errno}"))),
             };
@@ -109,15 +104,12 @@ impl Watcher {
             if flags.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
                 return Err(Lost::Notices);
             }
-            if flags.contains(ReadFlags::IGNORED) {
-                notices.changed.remove(&event.wd());
-                notices.gone.push(event.wd());
-                continue;
-            }
-            let name = event.file_name().map(|name| OsStr::from_bytes(name.to_bytes()));
-            if flags.contains(ReadFlags::ISDIR) || name.is_none_or(&protects) {
-                notices.changed.insert(event.wd());
-            }
+            each(Notice {
+                watch: event.wd(),
+                name: event.file_name().map(|name| OsStr::from_bytes(name.to_bytes())),
+                is_directory: flags.contains(ReadFlags::ISDIR),
+                is_gone: flags.contains(ReadFlags::IGNORED),
+            });
         }
     }
 }
@@ -137,7 +129,7 @@ const LOCAL: &[i64] = &[
 
 /// Fails if something in a tree could change without a notice. Nothing may be mounted inside: the same directory could
 /// then have two paths.
-pub(super) fn check_watchable(handle: BorrowedFd<'_>, path: &Path, mounts: &[PathBuf]) -> Result<(), Lost> {
+pub(crate) fn check_watchable(handle: BorrowedFd<'_>, path: &Path, mounts: &[PathBuf]) -> Result<(), Lost> {
     let unwatchable = |why: String| Lost::Unwatchable(format!("{}: {why}", path.display()));
     let stat = rustix::fs::fstatfs(handle).map_err(|errno| unwatchable(errno.to_string()))?;
     if !LOCAL.contains(&stat.f_type) {
@@ -150,7 +142,7 @@ pub(super) fn check_watchable(handle: BorrowedFd<'_>, path: &Path, mounts: &[Pat
 }
 
 /// Where something is mounted, as this process sees it.
-pub(super) fn mount_points() -> Result<Vec<PathBuf>, Lost> {
+pub(crate) fn mount_points() -> Result<Vec<PathBuf>, Lost> {
     let cannot = |error: std::io::Error| Lost::Unwatchable(format!("the mounts are not known: {error}"));
     let table = std::fs::read("/proc/self/mountinfo").map_err(cannot)?;
     let fifth = |line: &[u8]| line.split(|byte| *byte == b' ').nth(4).map(unescape);
