@@ -106,6 +106,12 @@ impl Error {
         Self::new(Kind::Unavailable, public)
     }
 
+    /// The vectors of a search cannot be read or compared now. Contract 000 has a code of its own for it; to every other
+    /// client it is something this call needs and that is not working.
+    pub fn vector_store_unavailable(public: impl Into<Cow<'static, str>>) -> Self {
+        Self::unavailable(public).with_reason(Reason::VectorStoreUnavailable)
+    }
+
     /// A fault of ours: the caller learns that it happened, the log learns what.
     pub fn internal(detail: impl fmt::Display) -> Self {
         let line = "The server failed to complete this call; its log has the details under this request id.";
@@ -238,6 +244,8 @@ pub enum Reason {
     MissingCapabilities(Vec<String>),
     /// What is wrong with a context cache or a query of one.
     Cache(CacheFailure),
+    /// What is unavailable is the store of vectors, and not the tool as a whole; see [`Error::vector_store_unavailable`].
+    VectorStoreUnavailable,
     /// No template has this URI, or this name where a caller named it so.
     TemplateNotFound { uri: String },
     /// This is not the URI of any template, whatever templates there are.
@@ -333,5 +341,14 @@ mod tests {
         }
         assert_eq!(CacheFailure::of(&Error::internal("x")), CacheFailure::Internal);
         assert_eq!(CacheFailure::of(&Error::invalid("x")), CacheFailure::Internal);
+    }
+
+    #[test]
+    fn a_vector_store_that_is_away_is_unavailable_with_a_reason_that_can_be_stored() {
+        let error = Error::vector_store_unavailable("The index is being rebuilt.");
+        assert_eq!((error.kind, &*error.public), (Kind::Unavailable, "The index is being rebuilt."));
+        let stored = serde_json::to_string(&error.reason).unwrap();
+        assert_eq!(stored, "\"vector_store_unavailable\"");
+        assert_eq!(serde_json::from_str::<Option<Box<Reason>>>(&stored).unwrap(), error.reason);
     }
 }

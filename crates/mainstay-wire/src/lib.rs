@@ -32,3 +32,27 @@ pub use request::{Operation, Request};
 
 /// The dialects of this server, besides the standard protocol.
 pub const DIALECTS: [DialectEntry; 5] = [mira::ENTRY, agents::ENTRY, context::ENTRY, solana::ENTRY, toolkit::ENTRY];
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use jiff::Timestamp;
+    use mainstay_core::Error;
+
+    use super::*;
+
+    #[test]
+    fn a_vector_store_that_is_away_differs_from_anything_else_that_is_away_in_mira_alone() {
+        let (store, other) = (Error::vector_store_unavailable("why"), Error::unavailable("why"));
+        for (entry, code) in DIALECTS.iter().zip([1010, -32000, -32603, -32603, -32603]) {
+            let dialect = (entry.build)(Duration::from_secs(30)).unwrap();
+            let response = |error: &Error| dialect.error(error, "vector/search", Timestamp::UNIX_EPOCH);
+            let call = |error: &Error| dialect.failed_call(error, "vector/search", Timestamp::UNIX_EPOCH);
+            assert_eq!(response(&store).code, code, "{}", entry.name);
+            let is_mira = entry.name == mira::NAME;
+            assert_eq!(response(&store) != response(&other), is_mira, "{}", entry.name);
+            assert_eq!(call(&store) != call(&other), is_mira, "{}", entry.name);
+        }
+    }
+}

@@ -3,9 +3,9 @@
 use mainstay_core::{Problem, Reason, iso8601};
 use serde_json::{Map, Value, json};
 
-/// What an error's `data` member says.
-pub fn reason(reason: &Reason) -> Value {
-    match reason {
+/// What an error's `data` member says; `None` for a reason that has nothing to add to the error's kind and message.
+pub fn reason(reason: &Reason) -> Option<Value> {
+    let data = match reason {
         Reason::Field { field, reason: Some(reason) } => json!({"field": field, "reason": reason}),
         Reason::Field { field, reason: None } => json!({ "field": field }),
         Reason::Problems(problems) | Reason::TemplateParameters(problems) => {
@@ -48,9 +48,10 @@ pub fn reason(reason: &Reason) -> Value {
         }
         Reason::Cache(failure) => json!({ "code": failure.as_str() }),
         // Questions are asked in each protocol's own way and never reported as an error's data; a plan stays in the
-        // pipeline.
-        Reason::Questions(_) | Reason::Unapproved(_) => Value::Null,
-    }
+        // pipeline. Which store is away only a code of contract 000 tells; elsewhere it is like anything unavailable.
+        Reason::Questions(_) | Reason::Unapproved(_) | Reason::VectorStoreUnavailable => return None,
+    };
+    Some(data)
 }
 
 fn problem(problem: &Problem) -> Value {

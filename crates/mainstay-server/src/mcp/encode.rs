@@ -182,7 +182,7 @@ pub(super) fn tool_error(error: Error, era: Era) -> Result<CallToolResult, Error
     if error.kind == Kind::Unknown || (era == Era::Stateless && needs_capability(&error)) {
         return Err(protocol_error(error));
     }
-    let data = error.reason.as_deref().map(reason);
+    let data = error.reason.as_deref().and_then(reason);
     let mut result = CallToolResult::error(vec![ContentBlock::text(error.public)]);
     let meta = result.meta.get_or_insert_default();
     meta.0.insert("io.mainstay/error".into(), json!({"kind": error.kind.as_str(), "data": data}));
@@ -198,7 +198,7 @@ fn needs_capability(error: &Error) -> bool {
 pub(super) fn protocol_error(error: Error) -> ErrorData {
     // The code of an error follows from its kind; the reason, as JSON, becomes the error's data.
     let needs_capability = needs_capability(&error);
-    let data = error.reason.as_deref().map(reason);
+    let data = error.reason.as_deref().and_then(reason);
     match error.kind {
         // What another request of the same client could do better.
         Kind::Invalid | Kind::Unknown | Kind::TooLarge | Kind::Conflict => {

@@ -62,10 +62,10 @@ pub(super) fn of_error(error: &Error, operation: &str, now: Timestamp) -> ErrorR
             rate_limited(titled(title, &error.public), *queue, error.retry_after().unwrap_or(1), now)
         }
         Some(consent @ Reason::ConsentNeeded { .. }) => {
-            response(code, format!("{title} for {operation}"), Some(reason(consent)))
+            response(code, format!("{title} for {operation}"), reason(consent))
         }
         other => {
-            let mut response = response(code, titled(title, &error.public), other.map(reason));
+            let mut response = response(code, titled(title, &error.public), other.and_then(reason));
             // Every 429 says when to try again.
             response.http.headers = error.retry_after().map(retry_after_header).into_iter().collect();
             response

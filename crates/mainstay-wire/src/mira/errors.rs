@@ -10,6 +10,8 @@ use crate::reason::reason;
 
 const INVALID: (i32, &str) = (INVALID_PARAMS, "Invalid params");
 const INTERNAL: (i32, &str) = (INTERNAL_ERROR, "Internal error");
+/// `VectorDBUnavailable` of the contract. No kind has it: that a tool is unavailable is 1006.
+const VECTOR_STORE: (i32, &str) = (1010, "Vector DB unavailable");
 
 /// The contract's table. Arguments of the wrong shape are [`INVALID`], which only the problems themselves can tell.
 const fn numbered(kind: Kind) -> (i32, &'static str) {
@@ -23,6 +25,14 @@ const fn numbered(kind: Kind) -> (i32, &'static str) {
         Kind::TooLarge => (1007, "Content too large"),
         Kind::Unknown => (METHOD_NOT_FOUND, "Method not found"),
         Kind::Internal | Kind::TimedOut | Kind::Cancelled | Kind::InputRequired => INTERNAL,
+    }
+}
+
+/// The code of an error: that of its reason where the contract has one, else that of its kind.
+fn code_of(error: &Error) -> (i32, &'static str) {
+    match error.reason.as_deref() {
+        Some(Reason::VectorStoreUnavailable) => VECTOR_STORE,
+        _ => numbered(error.kind),
     }
 }
 
@@ -60,9 +70,9 @@ pub(super) fn of_error(error: &Error) -> ErrorResponse {
     if error.kind == Kind::Invalid {
         return of_invalid(error);
     }
-    let mut data = error.reason.as_deref().map(reason).filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut data = error.reason.as_deref().and_then(reason).unwrap_or_else(|| json!({}));
     data["detail"] = error.public.as_ref().into();
-    response(numbered(error.kind), data)
+    response(code_of(error), data)
 }
 
 fn of_invalid(error: &Error) -> ErrorResponse {
@@ -110,6 +120,14 @@ mod tests {
             assert!(!fault.data.as_ref().unwrap().to_string().contains("secret"), "{kind:?}");
             assert!(fault.data.as_ref().unwrap().to_string().contains("why"), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_vector_store_that_is_away_has_a_code_of_its_own() {
+        let fault = of_error(&Error::vector_store_unavailable("The index is being built.").with_detail("secret"));
+        assert_eq!((fault.code, &*fault.message), (1010, "Vector DB unavailable"));
+        assert_eq!(fault.data.unwrap(), json!({"detail": "The index is being built."}));
+        assert_eq!(of_error(&Error::unavailable("x")).code, 1006, "anything else that is away");
     }
 
     fn broken(args: &Value) -> ErrorResponse {

@@ -14,14 +14,14 @@ use crate::reason::reason;
 const NOT_INITIALIZED: i32 = -32002;
 
 fn response(code: i32, message: String, data: Option<Value>) -> ErrorResponse {
-    let mut data = data.filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut data = data.unwrap_or_else(|| json!({}));
     data["protocolVersion"] = PROTOCOL.into();
     ErrorResponse::new(code, message, Some(data))
 }
 
 /// The private detail stays behind; the reason becomes members of the data.
 pub(super) fn of_error(error: &Error) -> ErrorResponse {
-    let data = error.reason.as_deref().map(reason);
+    let data = error.reason.as_deref().and_then(reason);
     match error.kind {
         // The client can change its request. What it may not see is not told apart from what does not exist.
         Kind::Invalid | Kind::Unknown | Kind::NotFound | Kind::Denied => {

@@ -2,7 +2,7 @@
 //! happened is the `detail` of the data, beside what the reason has for programs.
 
 use mainstay_core::{Error, Kind, Reason, Reply, quoted, recorded};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::list::SCHEME;
 use crate::connection_state::ConnectionState;
@@ -61,7 +61,7 @@ fn response((code, message): Numbered, detail: &str) -> ErrorResponse {
 /// The private detail stays behind; the reason becomes members of the data.
 pub(super) fn of_error(error: &Error, operation: &str) -> ErrorResponse {
     let (code, message) = numbered(error, operation);
-    let mut data = error.reason.as_deref().map(reason).filter(Value::is_object).unwrap_or_else(|| json!({}));
+    let mut data = error.reason.as_deref().and_then(reason).unwrap_or_else(|| json!({}));
     data["detail"] = error.public.as_ref().into();
     ErrorResponse::new(code, message, Some(data))
 }
