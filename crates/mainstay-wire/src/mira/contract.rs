@@ -1,4 +1,4 @@
-//! The contract's own schemas, and how a tool is listed with them. They close three tools: what they do not name is
+//! The contract's own schemas, and how a tool is listed with them. They close four tools: what they do not name is
 //! neither accepted nor returned.
 
 use std::collections::BTreeMap;
@@ -24,10 +24,11 @@ macro_rules! schema {
 const LIST: &str = schema!("tools-list.params");
 
 /// Each closed tool, with the schemas of its params and of its result.
-const CLOSED: [(&str, &str, &str); 3] = [
+const CLOSED: [(&str, &str, &str); 4] = [
     ("files/read", schema!("files-read.params"), schema!("files-read.result")),
     ("files/write", schema!("files-write.params"), schema!("files-write.result")),
     ("exec/run", schema!("exec-run.params"), schema!("exec-run.result")),
+    ("vector/search", schema!("vector-search.params"), schema!("vector-search.result")),
 ];
 
 /// The schemas of one closed tool.
@@ -95,11 +96,10 @@ impl Contract {
         self.closed.get(tool).map(|closed| &closed.validator)
     }
 
-    /// The result without members that the contract does not have.
+    /// The result without members that the contract does not have, at any depth.
     pub(super) fn close(&self, tool: &str, mut result: Value) -> Value {
-        let known = self.closed.get(tool).and_then(|closed| closed.result.get("properties")).and_then(Value::as_object);
-        if let (Some(known), Value::Object(members)) = (known, &mut result) {
-            members.retain(|name, _| known.contains_key(name));
+        if let Some(closed) = self.closed.get(tool) {
+            retain_declared(&closed.result, &mut result);
         }
         result
     }
@@ -137,6 +137,34 @@ pub(super) fn tool_name(tool: &ToolInfo) -> String {
     tool.spelling(NAME).map_or_else(|| format!("{}/{}", tool.family, tool.verb), str::to_owned)
 }
 
+/// Removes what a schema excludes with `additionalProperties: false`, in objects and in the items of arrays. The contract
+/// nests closed objects (`matches[].metadata`, `usage`), and a client that validates results rejects the whole of one for
+/// a single surplus member. An object that the schema leaves open keeps its members. The recursion is as deep as the
+/// schema, not as the value.
+fn retain_declared(schema: &Map<String, Value>, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            let declared = schema.get("properties").and_then(Value::as_object);
+            if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
+                members.retain(|name, _| declared.is_some_and(|declared| declared.contains_key(name)));
+            }
+            for (name, property) in declared.into_iter().flatten() {
+                if let (Some(member), Value::Object(property)) = (members.get_mut(name), property) {
+                    retain_declared(property, member);
+                }
+            }
+        }
+        Value::Array(items) => {
+            if let Some(Value::Object(item)) = schema.get("items") {
+                for value in items {
+                    retain_declared(item, value);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 fn parse(text: &str) -> Result<Schema> {
     serde_json::from_str(text).map(Arc::new).map_err(Error::internal)
 }
@@ -169,6 +197,75 @@ mod tests {
         let full = json!({"exit_code": 0, "sandbox": {"landlock": 5}, "stdout": ""});
         assert_eq!(contract.close("exec/run", full.clone()), json!({"exit_code": 0, "stdout": ""}));
         assert_eq!(contract.close("exec/start", full.clone()), full);
+    }
+
+    #[test]
+    fn results_are_closed_in_nested_objects_and_in_the_items_of_arrays() {
+        let found = |surplus: &Value| {
+            let mut metadata =
+                json!({"path": "a.rs", "line_start": 1, "line_end": null, "tags": ["x"], "snippet": "fn"});
+            let mut usage = json!({"embedding_model": "m", "embed_time_ms": 1, "rerank_model": null});
+            let mut found = json!({"id": "1", "score": 0.5, "vector": [0.25, 1]});
+            for open in [&mut metadata, &mut usage, &mut found] {
+                open.as_object_mut().unwrap().extend(surplus.as_object().unwrap().clone());
+            }
+            found["metadata"] = metadata;
+            let mut result = json!({"matches": [found.clone(), {"id": "2", "score": 1, "metadata": {}}, found]});
+            result["usage"] = usage;
+            result.as_object_mut().unwrap().extend(surplus.as_object().unwrap().clone());
+            result
+        };
+        let contract = Contract::read().unwrap();
+        let closed = contract.close("vector/search", found(&json!({"symbol": "f", "extra": {"path": "b"}})));
+        assert_eq!(closed, found(&json!({})));
+        let schema = &contract.closed["vector/search"].result;
+        Validator::new(schema).unwrap().check(&closed).unwrap();
+        // A value of another type than the schema has is left as it is: that is a fault of the tool, not of this filter.
+        let odd = json!({"matches": {"a": 1}, "usage": [{"b": 2}]});
+        assert_eq!(contract.close("vector/search", odd.clone()), odd);
+    }
+
+    #[test]
+    fn an_object_that_the_schema_leaves_open_keeps_its_members() {
+        let schema = json!({"type": "object", "properties": {
+            "open": {"type": "object", "properties": {"closed": {"type": "object", "additionalProperties": false}}}}});
+        let mut value = json!({"open": {"closed": {"x": 1}, "y": 2}, "z": 3});
+        retain_declared(schema.as_object().unwrap(), &mut value);
+        assert_eq!(value, json!({"open": {"closed": {}, "y": 2}, "z": 3}));
+    }
+
+    #[test]
+    fn a_vector_search_accepts_the_params_of_the_contract_and_no_others() {
+        let contract = Contract::read().unwrap();
+        let validator = contract.params("vector/search").unwrap();
+        for accepted in [
+            json!({}),
+            json!({"query": "authentication middleware", "top_k": 5}),
+            json!({"query": null, "embedding": null, "namespace": null, "filter": {"path_prefix": null}}),
+            json!({"embedding": [0.5, -1, 0, 1e300], "top_k": 1, "include_vectors": true, "rerank": false}),
+            json!({"query": "a", "top_k": 50, "filter": {"path_prefix": "src/", "tags": ["a", "b"]}}),
+            json!({"query": "a", "top_k": 50.0}),
+        ] {
+            assert!(validator.check(&accepted).is_ok(), "{accepted}");
+        }
+        for (args, code, field) in [
+            (json!({"query": "a", "dry_run": true}), -32602, "dry_run"),
+            (json!({"query": "a", "filter": {"lang": "rust"}}), -32602, "filter.lang"),
+            (json!({"query": "a", "filter": {"tags": [1]}}), -32602, "filter.tags.0"),
+            (json!({"query": "a", "filter": null}), -32602, "filter"),
+            (json!({"query": 7}), -32602, "query"),
+            (json!({"embedding": [0.5, "1"]}), -32602, "embedding.1"),
+            (json!({"embedding": [null]}), -32602, "embedding.0"),
+            (json!({"embedding": "AAAA"}), -32602, "embedding"),
+            (json!({"query": "a", "top_k": 1.5}), -32602, "top_k"),
+            (json!({"query": "a", "top_k": null}), -32602, "top_k"),
+            (json!({"query": "a", "rerank": "yes"}), -32602, "rerank"),
+            (json!({"query": "a", "top_k": 0}), 1003, "top_k"),
+            (json!({"query": "a", "top_k": 51}), 1003, "top_k"),
+            (json!({"query": "a", "top_k": -1}), 1003, "top_k"),
+        ] {
+            assert_eq!(refused("vector/search", &args), (code, json!(field)), "{args}");
+        }
     }
 
     #[test]
