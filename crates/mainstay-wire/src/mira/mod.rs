@@ -176,8 +176,8 @@ mod tests {
         decode(message.to_string().as_bytes())
     }
 
-    fn rejected(text: &str) -> (Id, ErrorResponse) {
-        match decode(text.as_bytes()) {
+    fn rejected(message: impl AsRef<[u8]>) -> (Id, ErrorResponse) {
+        match decode(message.as_ref()) {
             Some(Request {
                 id: Some(id),
                 operation: Operation::Malformed(error) | Operation::InvalidParams(error),
@@ -221,6 +221,44 @@ mod tests {
     fn params_in_an_array_are_invalid_params() {
         let (id, error) = rejected(r#"{"jsonrpc":"2.0","id":3,"method":"files/read","params":["a"]}"#);
         assert_eq!((id, error.code, &*error.message), (Id::from(&json!(3)), -32602, "Invalid params"));
+    }
+
+    fn search(params: &[u8]) -> Vec<u8> {
+        [br#"{"jsonrpc":"2.0","id":5,"method":"vector/search","params":"#, params, b"}"].concat()
+    }
+
+    #[test]
+    fn a_query_that_is_no_text_is_a_parse_error() {
+        for (params, words) in [
+            (b"{\"query\":\"caf\xe9\"}".as_slice(), "not UTF-8 (byte 71)"),
+            // Half of a character, at the end and as an escape.
+            (b"{\"query\":\"a\xf0\x9f\"}", "not UTF-8 (byte 69)"),
+            (br#"{"query":"\ud800"}"#, "hex escape"),
+            (b"{\"query\":\"a\nb\"}", "control character"),
+        ] {
+            let (id, error) = rejected(search(params));
+            assert_eq!((error.code, &*error.message, id), (-32700, "Parse error", Id::null()), "{words}");
+            let data = error.data.unwrap();
+            assert!(data["detail"].as_str().unwrap().contains(words), "{data}");
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_none_or_that_no_double_can_hold_is_a_parse_error() {
+        let digits = "9".repeat(400);
+        for number in ["1e999", "-1e999", &digits, "NaN", "Infinity", "-Infinity", "+1", ".5", "1.", "01", "0x1"] {
+            for params in [format!(r#"{{"embedding":[0.5,{number}]}}"#), format!(r#"{{"query":"a","top_k":{number}}}"#)]
+            {
+                let (id, error) = rejected(search(params.as_bytes()));
+                assert_eq!((error.code, &*error.message, id), (-32700, "Parse error", Id::null()), "{params}");
+                assert!(!error.data.unwrap()["detail"].as_str().unwrap().is_empty(), "{params}");
+            }
+        }
+        let held = decode(&search(br#"{"embedding":[1e308,-1E+30,1e-999,-0.0,18446744073709551616]}"#)).unwrap();
+        let Operation::CallTool { args: Some(args), .. } = held.operation else { panic!("{held:?}") };
+        let numbers: Vec<f64> = args["embedding"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
+        assert_eq!(numbers, [1e308, -1e30, 0.0, 0.0, 18_446_744_073_709_551_616.0]);
+        mira().narrowed("vector/search").unwrap().check(&args).unwrap();
     }
 
     #[test]
