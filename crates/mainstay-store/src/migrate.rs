@@ -36,6 +36,11 @@ const MIGRATIONS: &[Migration] = &[
         sqlite: include_str!("../migrations/sqlite/0004_sent_transactions.sql"),
         postgres: include_str!("../migrations/postgres/0004_sent_transactions.sql"),
     },
+    Migration {
+        number: 5,
+        sqlite: include_str!("../migrations/sqlite/0005_search_documents.sql"),
+        postgres: include_str!("../migrations/postgres/0005_search_documents.sql"),
+    },
 ];
 
 // Both engines change tables inside a transaction, so an interrupted migration leaves nothing behind. The lock is held

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::operations::{
-    Agents, AuditLog, Consents, Database, Feed, Idempotency, Limits, OAuth, Secrets, SentTransactions, Sessions,
-    apply_retention, sizes, sweep,
+    Agents, AuditLog, Consents, Database, Feed, Idempotency, Limits, OAuth, SearchDocuments, Secrets, SentTransactions,
+    Sessions, apply_retention, sizes, sweep,
 };
 use crate::sql::{Connector, Engine, Readers};
 use crate::url::Location;
@@ -36,7 +36,7 @@ impl Store {
         migrate::migrate(&mut connection).await.map_err(while_opening)?;
         let readers = Readers::new(&location, &options);
         let writer = Writer::start(connector, connection, readers.clone(), &options);
-        Ok(Self { database: Arc::new(Database { readers, writer, archive: options.audit_archive }) })
+        Ok(Self { database: Arc::new(Database::new(readers, writer, options.audit_archive)) })
     }
 
     pub fn audit(&self) -> AuditLog<'_> {
@@ -77,6 +77,10 @@ impl Store {
 
     pub fn sent_transactions(&self) -> SentTransactions<'_> {
         SentTransactions(&self.database)
+    }
+
+    pub fn search(&self) -> SearchDocuments<'_> {
+        SearchDocuments(&self.database)
     }
 
     /// Whether this store is for several machines, so that what they count together is counted here.

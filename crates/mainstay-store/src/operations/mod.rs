@@ -14,6 +14,7 @@ mod idempotency;
 mod limits;
 mod oauth;
 mod retention;
+mod search;
 mod secrets;
 mod sent_transactions;
 mod sessions;
@@ -28,6 +29,7 @@ pub use idempotency::{HeldKey, Idempotency, KeyClaim};
 pub use limits::{Lease, LeaseRequest, Limits};
 pub use oauth::{Client, OAuth, RefreshToken, Rotation};
 pub use retention::{Keep, Retention, RetentionReport};
+pub use search::*;
 pub use secrets::Secrets;
 pub use sent_transactions::{NewSend, Recorded, SendState, SendUpdate, SentTransaction, SentTransactions, Spend};
 pub use sessions::{Session, Sessions};
@@ -38,6 +40,8 @@ pub(crate) use retention::apply as apply_retention;
 pub(crate) use sizes::sizes;
 
 use std::path::PathBuf;
+
+use tokio::sync::OnceCell;
 
 use crate::Result;
 use crate::sql::{Readers, params};
@@ -50,6 +54,14 @@ pub(crate) struct Database {
     pub(crate) writer: Writer,
     /// The directory of the audit's archive, if there is one.
     pub(crate) archive: Option<PathBuf>,
+    /// PostgreSQL: set once this store has tried to make the table of chunks that pgvector searches.
+    search_chunks: OnceCell<()>,
+}
+
+impl Database {
+    pub(crate) fn new(readers: Readers, writer: Writer, archive: Option<PathBuf>) -> Self {
+        Self { readers, writer, archive, search_chunks: OnceCell::new() }
+    }
 }
 
 /// What deletes everything that has expired. An idempotency key, a nonce or a revoked token counts only until it expires,

@@ -16,7 +16,7 @@ pub struct StoreSizes {
 }
 
 /// The tables of each topic.
-const TOPICS: [(&str, &[&str]); 7] = [
+const TOPICS: [(&str, &[&str]); 8] = [
     ("audit", &["audit_page", "audit_index", "audit_head", "audit_segment"]),
     ("agents", &["activities", "agent_states", "components", "conflicts", "collaborations", "decisions"]),
     ("events", &["feed", "feed_head"]),
@@ -24,6 +24,7 @@ const TOPICS: [(&str, &[&str]); 7] = [
     ("sessions", &["session"]),
     ("consents", &["consent"]),
     ("transactions", &["sent_transaction", "sent_transaction_spend"]),
+    ("search", &["search_head", "search_namespace", "search_document", "search_chunk"]),
 ];
 
 // `dbstat` describes tables and indexes alike; `sqlite_schema` says which table an index belongs to.

@@ -156,7 +156,7 @@ macro_rules! read_one_column {
         }
     )*};
 }
-read_one_column!(i64, Option<i64>, String, Option<String>, Vec<u8>);
+read_one_column!(i64, Option<i64>, String, Option<String>, Vec<u8>, Option<Vec<u8>>);
 
 /// A column of 0 or 1.
 impl FromColumns for bool {

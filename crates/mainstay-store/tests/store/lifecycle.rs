@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_store::{AuditQuery, KeyClaim, Session, Store, StoreError, StoreOptions};
+use mainstay_store::{AuditQuery, KeyClaim, Session, Store, StoreError, StoreOptions, WriteMode};
 
 use crate::audit::{all, is_sound};
 use crate::testing::{TestDatabase, at_once, entry};
@@ -95,6 +95,8 @@ async fn every_call_on_a_closed_store_fails(database: Arc<TestDatabase>) {
     assert_eq!(store.oauth().clients().await.err(), closed);
     assert_eq!(store.secrets().claim_nonce("n", 1).await.err(), closed);
     assert_eq!(store.sent_transactions().unfinished(1).await.err(), closed);
+    assert_eq!(store.search().namespace("n").await.err(), closed);
+    assert_eq!(store.search().delete_namespace("n", WriteMode::Commit).await.err(), closed);
     assert_eq!(store.sweep(0).await.err(), closed);
     assert_eq!(store.ping().await.err(), closed);
 }

@@ -34,6 +34,7 @@ mod limits;
 mod nonces;
 mod oauth;
 mod retention;
+mod search;
 mod secrets;
 mod sent_transactions;
 mod sessions;

@@ -1,0 +1,47 @@
+-- Documents that agents put into named namespaces, to be searched. See src/operations/search.
+-- The newest version of all namespaces. One counter for all, so that a namespace that is deleted and made again never
+-- uses a version that a replica has seen.
+CREATE TABLE search_head (
+    id BIGINT PRIMARY KEY CHECK (id = 1),
+    version BIGINT NOT NULL
+);
+INSERT INTO search_head (id, version) VALUES (1, 0);
+
+CREATE TABLE search_namespace (
+    name TEXT PRIMARY KEY,
+    -- Of its newest change.
+    version BIGINT NOT NULL,
+    -- Changes up to this version are no longer listed one by one: deletions among them are forgotten.
+    pruned BIGINT NOT NULL,
+    -- Sums over its documents, so that limits are checked without reading them.
+    documents BIGINT NOT NULL,
+    chunks BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    tombstones BIGINT NOT NULL,
+    created_ms BIGINT NOT NULL,
+    updated_ms BIGINT NOT NULL
+);
+
+-- A deleted document stays as a tombstone, without its text, so that replicas learn of the deletion.
+CREATE TABLE search_document (
+    namespace TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version BIGINT NOT NULL,
+    path TEXT NOT NULL,
+    -- NULL in a tombstone, as are `prepared` and `versions`.
+    text TEXT,
+    tags TEXT NOT NULL, -- JSON
+    etag TEXT NOT NULL,
+    -- What the index needs of the document, in a format of its own, and by which versions of what it was made.
+    prepared BYTEA,
+    versions BYTEA,
+    chunks BIGINT NOT NULL,
+    bytes BIGINT NOT NULL,
+    updated_ms BIGINT NOT NULL,
+    -- Words and vectors of its chunks as JSON, until they can be stored in search_chunk.
+    pending_chunks TEXT,
+    PRIMARY KEY (namespace, id)
+);
+CREATE UNIQUE INDEX search_document_version ON search_document (namespace, version);
+CREATE INDEX search_document_tombstone ON search_document (namespace, version) WHERE text IS NULL;
+CREATE INDEX search_document_pending ON search_document (namespace, id) WHERE pending_chunks IS NOT NULL;
