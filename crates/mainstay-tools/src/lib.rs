@@ -10,9 +10,11 @@ mod descriptors;
 mod diff;
 mod exec;
 mod files;
+mod git;
 mod pagination;
 mod planning;
 mod progress;
+pub mod search;
 mod server;
 mod setup;
 mod solana;
@@ -32,7 +34,8 @@ pub use solana::{
 pub use watch::ResourceWatcher;
 
 /// The names of all families, in the order in which they are listed.
-pub const FAMILIES: [&str; 8] = ["agents", "code", "context", "exec", "files", "server", "solana", "templates"];
+pub const FAMILIES: [&str; 9] =
+    ["agents", "code", "context", "exec", "files", "search", "server", "solana", "templates"];
 
 /// The wanted families; all of them if none is named. An unknown name is an error, because a typing mistake must not
 /// result in a server without tools.
@@ -49,6 +52,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         context::family(setup),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
+        search::family(setup)?,
         server::family(setup),
         solana::family(&setup.solana, &setup.store)?,
         templates::family(setup),

@@ -31,6 +31,11 @@ impl Progress {
         self.cancel.is_cancelled()
     }
 
+    /// Counters of their own for a part of the work, which stops with the whole.
+    pub(crate) fn part(&self) -> Self {
+        Self { cancel: self.cancel.child_token(), ..Self::default() }
+    }
+
     /// Resolves once the work is cancelled.
     pub(crate) async fn cancelled(&self) {
         self.cancel.cancelled().await;
@@ -41,7 +46,6 @@ impl Progress {
         check_cancelled(&self.cancel)
     }
 
-    #[cfg(test)]
     pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }

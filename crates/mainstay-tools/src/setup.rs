@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::search::SearchSettings;
 use crate::solana::SolanaSettings;
 use crate::watch::ResourceWatcher;
 
@@ -31,6 +32,9 @@ pub struct Setup {
     /// The directory in which metrics of source files are kept from one start to the next.
     pub code_cache: PathBuf,
     pub templates: TemplatesSettings,
+    pub search: SearchSettings,
+    /// The directory of the search indexes.
+    pub search_indexes: PathBuf,
     pub solana: SolanaSettings,
     /// The directory of the context caches.
     pub caches: PathBuf,

@@ -7,6 +7,7 @@ use mainstay_sandbox::{FilesSettings, Workspace};
 use mainstay_store::{Store, StoreOptions};
 use serde_json::json;
 
+use crate::search::SearchSettings;
 use crate::watch::ResourceWatcher;
 use crate::{AgentsSettings, CodeSettings, ContextSettings, Setup, SolanaSettings, TemplatesSettings};
 
@@ -28,6 +29,8 @@ pub(crate) async fn setup_in(directory: &tempfile::TempDir) -> Setup {
         code: CodeSettings::default(),
         code_cache: directory.path().join("code"),
         templates: TemplatesSettings::default(),
+        search: SearchSettings::default(),
+        search_indexes: directory.path().join("search"),
         solana: SolanaSettings::default(),
         caches: directory.path().join("caches"),
         store: Store::open(&url, StoreOptions::default()).await.unwrap(),

@@ -8,6 +8,7 @@ use mainstay_engine::EngineSettings;
 use mainstay_sandbox::FilesSettings;
 use mainstay_sandbox::exec::ExecSettings;
 use mainstay_server::ServerSettings;
+use mainstay_tools::search::SearchSettings;
 use mainstay_tools::{AgentsSettings, CodeSettings, ContextSettings, SolanaSettings, TemplatesSettings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,7 @@ pub struct Config {
     pub context: ContextSettings,
     pub code: CodeSettings,
     pub templates: TemplatesSettings,
+    pub search: SearchSettings,
     pub solana: SolanaSettings,
     /// The file it was read from, if there was one.
     #[serde(skip)]
@@ -137,13 +139,15 @@ fn set(table: &mut Table, keys: &[String], value: Value) -> anyhow::Result<()> {
 
 /// Options, and the variables that clap reads for them, override everything else.
 fn apply_flags(config: &mut Config, flags: &Flags) {
-    let Flags { config: _, workspace, data_dir, store, listen, tools, cache_root, log, log_format } = flags.clone();
+    let Flags { config: _, workspace, data_dir, store, listen, tools, cache_root, model_dir, log, log_format } =
+        flags.clone();
     config.workspace = workspace.or(config.workspace.take());
     config.data_dir = data_dir.or(config.data_dir.take());
     config.store = store.or(config.store.take());
     config.server.listen = listen.unwrap_or(config.server.listen);
     config.tools = tools.unwrap_or(std::mem::take(&mut config.tools));
     config.context.cache_root = cache_root.or(config.context.cache_root.take());
+    config.search.model_dir = model_dir.or(config.search.model_dir.take());
     config.log.level = log.unwrap_or(std::mem::take(&mut config.log.level));
     config.log.format = log_format.unwrap_or(config.log.format);
 }

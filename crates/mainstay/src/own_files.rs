@@ -197,6 +197,24 @@ fn own_files(config: &Config) -> anyhow::Result<Vec<OwnFile>> {
             remedy: "move it, and change server.auth.keys".into(),
         });
     }
+    if let Some(path) = config.search.provider.as_ref().and_then(|provider| provider.key_file.as_ref()) {
+        files.push(OwnFile {
+            name: "the key of the embedding provider".into(),
+            path: path.clone(),
+            inside: None,
+            sensitivity: Sensitivity::Secret,
+            remedy: "move it, and change search.provider.key_file".into(),
+        });
+    }
+    if let Some(path) = &config.search.model_dir {
+        files.push(OwnFile {
+            name: "the embedding model".into(),
+            path: path.clone(),
+            inside: Some("model.safetensors"),
+            sensitivity: Sensitivity::Public,
+            remedy: "move it, and change search.model_dir (--model-dir)".into(),
+        });
+    }
     for (network, path) in config.solana.key_files() {
         files.push(OwnFile {
             name: format!("the wallet of the network {network}").into(),

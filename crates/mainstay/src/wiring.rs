@@ -78,6 +78,8 @@ pub(crate) async fn open_engine(config: &Config, more: Extensions) -> anyhow::Re
         code: config.code.clone(),
         code_cache: config.data_dir()?.join("code"),
         templates: config.templates.clone(),
+        search: config.search.clone(),
+        search_indexes: config.data_dir()?.join("search"),
         solana: config.solana.clone(),
         caches: config.cache_root()?,
         store: store.clone(),

@@ -60,6 +60,11 @@ pub fn tree_arguments(repository: Layout) -> Vec<String> {
     repository.arguments(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD"])
 }
 
+/// The arguments that list the files of a commit with the ids of their contents.
+pub fn blob_arguments(repository: Layout, commit: &str) -> Vec<String> {
+    repository.arguments(&["ls-tree", "-r", "-z", "--full-tree", commit])
+}
+
 /// Where the data of a repository is, seen from its top, which is git's working directory. Git is told, so that it
 /// looks nowhere else: what it finds by itself could be another repository than the one that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

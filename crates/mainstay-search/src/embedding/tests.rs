@@ -14,7 +14,7 @@ struct Golden {
     vector: Vec<f32>,
 }
 
-fn embed(model: &impl Embedder, text: &str) -> Vec<f32> {
+fn embed(model: &StaticModel, text: &str) -> Vec<f32> {
     let mut vector = vec![1.0; 3];
     model.embed(text, &mut vector);
     vector
@@ -70,6 +70,20 @@ fn only_the_first_tokens_of_a_huge_text_count() {
     assert_eq!(model.tokens(&huge).len(), MAX_TOKENS);
     let distinct: Vec<String> = (0..2_000).map(|number| number.to_string()).collect();
     assert!((embed(model, &distinct.join(" ")).iter().map(|value| value * value).sum::<f32>() - 1.0).abs() < 1e-5);
+}
+
+#[test]
+fn a_batch_has_the_vector_of_each_of_its_texts() {
+    let model = built_in().unwrap();
+    let texts: [Parts<'_>; 3] = [&["read", "a file"], &[], &["…", "write", "write"]];
+    let mut batch = vec![1.0; 7];
+    model.embed_batch(&texts, &mut batch).unwrap();
+    let expected = [embed(model, "read a file"), embed(model, ""), embed(model, "write write")].concat();
+    assert_eq!(batch, expected);
+    model.embed_batch(&[], &mut batch).unwrap();
+    assert!(batch.is_empty());
+    model.embed_query("read a file", &mut batch).unwrap();
+    assert_eq!(batch, embed(model, "read a file"));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The files of an index.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ pub type MapFile = Arc<dyn Fn(&File) -> io::Result<Bytes> + Send + Sync>;
 const MANIFEST: &str = "manifest";
 const NEW_MANIFEST: &str = "manifest~";
 const LOCK: &str = "lock";
+const BUILD_LOCK: &str = "build.lock";
 const SEGMENT: &str = "segment";
 const NEW_SEGMENT: &str = "new";
 
@@ -32,6 +34,14 @@ pub enum IndexError {
 pub struct IndexDirectory {
     path: PathBuf,
     map: MapFile,
+}
+
+/// What differs between two manifests: each is a new file.
+pub(super) type ManifestStamp = (u64, i64, i64, u64);
+
+/// Held while a process indexes the whole workspace. Others may search and change single documents.
+pub struct BuildLock {
+    _file: File,
 }
 
 /// Held while the index is changed. Other processes wait.
@@ -56,6 +66,22 @@ impl IndexDirectory {
         // A lock of the operating system: it ends with the process, so a killed one leaves none behind.
         file.lock()?;
         Ok(Locked { _file: file })
+    }
+
+    /// `None` while another process indexes the whole workspace: doing it twice at once would take twice as long.
+    pub fn try_build_lock(&self) -> io::Result<Option<BuildLock>> {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(BUILD_LOCK))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(BuildLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Tells whether the manifest is still the one that was read, without reading it. `None` if there is none.
+    pub(super) fn manifest_stamp(&self) -> Option<ManifestStamp> {
+        let metadata = std::fs::metadata(self.path.join(MANIFEST)).ok()?;
+        Some((metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.len()))
     }
 
     /// The manifest as it is now. A damaged one counts as none: the index is built anew.

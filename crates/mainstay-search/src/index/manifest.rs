@@ -9,6 +9,9 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     /// The whole workspace has been indexed at least once.
     pub(super) complete: bool,
+    /// Where the documents come from has changes with numbers: up to which one they are here.
+    #[serde(default)]
+    pub(super) position: i64,
     pub(super) segments: Vec<Entry>,
 }
 

@@ -10,6 +10,11 @@ use crate::segment::{Source, merge};
 const MOST_SEGMENTS: usize = 8;
 
 impl Index {
+    /// Whether there is something for [`Index::merge_some`] to do.
+    pub fn needs_merge(snapshot: &Snapshot) -> bool {
+        !chosen(snapshot).is_empty()
+    }
+
     /// Merges segments if there are too many. Resolves with whether it did.
     pub fn merge_some(&self) -> Result<bool, IndexError> {
         let base = self.refreshed()?;

@@ -8,10 +8,12 @@ mod directory;
 mod manifest;
 mod merging;
 mod snapshot;
+mod statistics;
 #[cfg(test)]
 mod tests;
 mod update;
 
-pub use directory::{IndexDirectory, IndexError, MapFile};
+pub use directory::{BuildLock, IndexDirectory, IndexError, MapFile};
 pub use snapshot::{DocumentPlace, Part, Snapshot};
+pub use statistics::{Statistics, TermCounts};
 pub use update::{Index, Update};

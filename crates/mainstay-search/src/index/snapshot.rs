@@ -1,19 +1,23 @@
 //! The index at one time. A search works on one snapshot from its beginning to its end.
 
-use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use super::directory::{IndexDirectory, IndexError};
 use super::manifest::{Entry, Manifest};
+use crate::document::Prepared;
 use crate::document::path::{PathFlags, version};
-use crate::segment::{DocumentRecord, Segment, Versions};
+use crate::segment::{DocumentRecord, Segment, SegmentBuilder, Versions};
+use crate::vectors::IdSet;
 
 /// A segment, and which of its documents are gone.
+#[derive(Clone)]
 pub struct Part {
     pub segment: Segment,
     pub(super) entry: Entry,
     /// One bit for each document.
     deleted: Vec<u64>,
+    live: OnceLock<(IdSet, IdSet)>,
 }
 
 /// Where a document is.
@@ -43,12 +47,31 @@ impl Part {
                 *word |= 1 << (document % 64);
             }
         }
-        Self { segment, entry, deleted }
+        Self { segment, entry, deleted, live: OnceLock::new() }
     }
 
-    /// Whether any of its documents is gone.
-    pub fn has_deleted(&self) -> bool {
-        !self.entry.deleted.is_empty()
+    /// The name of its file.
+    pub fn name(&self) -> &str {
+        &self.entry.file
+    }
+
+    /// The chunks and documents that are not gone; none if all of them are there. Computed once for a snapshot, because each
+    /// search needs it.
+    pub fn live(&self) -> Option<&(IdSet, IdSet)> {
+        if self.entry.deleted.is_empty() {
+            return None;
+        }
+        Some(self.live.get_or_init(|| {
+            let mut chunks = IdSet::below(self.segment.chunks());
+            let mut documents = IdSet::below(self.segment.documents());
+            for id in &self.entry.deleted {
+                documents.remove(*id);
+                let Some(record) = self.segment.document(*id) else { continue };
+                let end = record.first_chunk.saturating_add(record.chunks).min(self.segment.chunks());
+                (record.first_chunk..end).for_each(|chunk| chunks.remove(chunk));
+            }
+            (chunks, documents)
+        }))
     }
 
     /// Whether a document is gone. An id that the segment does not have counts as gone.
@@ -65,6 +88,30 @@ impl Part {
 }
 
 impl Snapshot {
+    /// A snapshot of documents in memory, such as those that a database has found: one segment that is in no file. Of two
+    /// documents with one path, the later counts, as in an index. Fails where a document was prepared with another
+    /// embedder than that of the versions, as far as its dimensions tell.
+    pub fn in_memory(documents: &[Prepared], versions: &Versions) -> Result<Self, IndexError> {
+        let mut builder = SegmentBuilder::new(versions.clone());
+        let mut latest: HashMap<&str, u32> = HashMap::with_capacity(documents.len());
+        let mut deleted = Vec::new();
+        for (id, document) in (0..).zip(documents) {
+            document.add_to(&mut builder)?;
+            deleted.extend(latest.insert(&document.path, id));
+        }
+        let mut manifest = Manifest { complete: true, ..Manifest::default() };
+        let mut parts = Vec::new();
+        if !builder.is_empty() {
+            let mut bytes = Vec::with_capacity(builder.memory());
+            builder.write(&mut bytes)?;
+            let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+            let entry = Entry { file: String::new(), bytes: length, deleted };
+            parts.push(Part::new(Segment::open(Arc::new(bytes), versions)?, entry.clone()));
+            manifest.segments.push(entry);
+        }
+        Ok(Self { manifest, parts, paths: OnceLock::new(), latest_versions: OnceLock::new() })
+    }
+
     /// Opens all segments of a manifest. Those up to `verified_bytes` in all are compared with their checksums.
     pub(super) fn open(
         directory: &IndexDirectory,
@@ -105,9 +152,21 @@ impl Snapshot {
         Ok(Self { manifest, parts, paths: OnceLock::new(), latest_versions: OnceLock::new() })
     }
 
+    /// Several indexes as one, for a search over all of them. The parts of each follow those of the one before it.
+    pub fn joined(snapshots: &[Arc<Self>]) -> Self {
+        let parts = snapshots.iter().flat_map(|snapshot| snapshot.parts.iter().cloned()).collect();
+        let manifest = Manifest::default();
+        Self { manifest, parts, paths: OnceLock::new(), latest_versions: OnceLock::new() }
+    }
+
     /// Grows with each change, by this process or another.
     pub fn generation(&self) -> u64 {
         self.manifest.generation
+    }
+
+    /// Up to where a source of changes has been followed; 0 at the beginning.
+    pub fn position(&self) -> i64 {
+        self.manifest.position
     }
 
     /// Whether the whole workspace has been indexed at least once.
@@ -132,6 +191,23 @@ impl Snapshot {
     /// The document with a path.
     pub fn find(&self, path: &str) -> Option<DocumentPlace> {
         self.paths().get(path).copied()
+    }
+
+    /// The documents with these paths. Does not compute [`Snapshot::paths`], which takes longer than one pass, and each
+    /// change of the index makes a new snapshot.
+    pub(super) fn find_all(&self, wanted: &HashSet<&str>) -> Vec<DocumentPlace> {
+        if let Some(paths) = self.paths.get() {
+            return wanted.iter().filter_map(|path| paths.get(*path).copied()).collect();
+        }
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let of = |(part, of): (usize, &'_ Part)| {
+            let is_wanted = |(_, record): &(u32, DocumentRecord)| wanted.contains(of.segment.path(record));
+            let found = of.documents().filter(is_wanted);
+            found.map(|(document, _)| DocumentPlace { part, document }).collect::<Vec<_>>()
+        };
+        self.parts.iter().enumerate().flat_map(of).collect()
     }
 
     /// Where each document is, by path. Computed when it is first asked for, then kept with the snapshot.

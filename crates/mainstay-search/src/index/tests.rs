@@ -60,6 +60,7 @@ fn documents(of: &[(&str, u32)]) -> Update {
         replaced: of.iter().map(|(path, _)| (*path).to_owned()).collect(),
         removed: Vec::new(),
         completes: false,
+        position: None,
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
-use super::directory::{IndexDirectory, IndexError, Locked};
+use super::directory::{BuildLock, IndexDirectory, IndexError, Locked, ManifestStamp};
 use super::manifest::{Entry, Manifest};
 use super::snapshot::Snapshot;
 use crate::segment::{SegmentBuilder, Versions};
@@ -20,6 +20,9 @@ pub struct Index {
     pub(super) directory: IndexDirectory,
     pub(super) versions: Versions,
     current: RwLock<Arc<Snapshot>>,
+    /// Of the manifest that `current` was last compared with. A search looks at it instead of the manifest, which may name
+    /// thousands of deleted documents.
+    seen: Mutex<Option<ManifestStamp>>,
 }
 
 /// What changes in one step.
@@ -33,6 +36,9 @@ pub struct Update {
     pub removed: Vec<String>,
     /// The whole workspace is indexed with this.
     pub completes: bool,
+    /// Up to where a source of changes is followed with this. Stored in the same step as the documents, so that no change is
+    /// left out or made twice after a crash.
+    pub position: Option<i64>,
 }
 
 impl Index {
@@ -42,7 +48,7 @@ impl Index {
             Ok(snapshot) => Ok(snapshot),
             Err(_) => repaired(&directory, &versions),
         }?;
-        Ok(Self { directory, versions, current: RwLock::new(Arc::new(current)) })
+        Ok(Self { directory, versions, current: RwLock::new(Arc::new(current)), seen: Mutex::new(None) })
     }
 
     pub fn versions(&self) -> &Versions {
@@ -56,9 +62,15 @@ impl Index {
 
     /// The index with what other processes have changed since.
     pub fn refreshed(&self) -> Result<Arc<Snapshot>, IndexError> {
+        // Before the manifest is read: one that is replaced meanwhile is then read the next time.
+        let stamp = self.directory.manifest_stamp();
         let current = self.snapshot();
+        if stamp.is_some() && *self.seen.lock() == stamp {
+            return Ok(current);
+        }
         let manifest = self.directory.manifest()?;
         if manifest == current.manifest {
+            *self.seen.lock() = stamp;
             return Ok(current);
         }
         match current.updated(&self.directory, manifest, &self.versions) {
@@ -66,6 +78,11 @@ impl Index {
             // A segment was merged away between the two reads, or something is damaged: the lock tells which.
             Err(_) => Ok(self.publish(repaired(&self.directory, &self.versions)?)),
         }
+    }
+
+    /// See [`IndexDirectory::try_build_lock`].
+    pub fn try_build_lock(&self) -> Result<Option<BuildLock>, IndexError> {
+        Ok(self.directory.try_build_lock()?)
     }
 
     /// Throws the index away; everything has to be indexed again.
@@ -88,6 +105,7 @@ impl Index {
         let mut manifest = base.manifest.clone();
         manifest.generation += 1;
         manifest.complete |= update.completes;
+        manifest.position = update.position.unwrap_or(manifest.position);
         let gone: HashSet<&str> = update.removed.iter().chain(&update.replaced).map(String::as_str).collect();
         // Before segments are added or dropped: places in `base` are indexes into its list of segments.
         delete(&mut manifest, &base, &gone);
@@ -157,10 +175,8 @@ fn emptied(directory: &IndexDirectory, locked: &Locked, versions: &Versions) -> 
 
 /// Marks the documents with these paths as gone.
 fn delete(manifest: &mut Manifest, base: &Snapshot, gone: &HashSet<&str>) {
-    for path in gone {
-        if let Some(place) = base.find(path)
-            && let Some(entry) = manifest.segments.get_mut(place.part)
-        {
+    for place in base.find_all(gone) {
+        if let Some(entry) = manifest.segments.get_mut(place.part) {
             entry.deleted.push(place.document);
         }
     }

@@ -34,7 +34,7 @@ impl QueryVector {
 
     fn nearest_in(&self, part: &PartView<'_>, count: usize) -> Result<Vec<(u32, f32)>, VectorError> {
         let vectors = part.segment.all_vectors()?;
-        let allowed = part.allowed.as_ref().map(|(chunks, _)| chunks);
+        let allowed = part.allowed.as_deref().map(|(chunks, _)| chunks);
         // Where the sketches do not fit the vectors, the exact search is slower and still right.
         if vectors.len() > EXACT_VECTORS
             && let Ok(index) = SketchIndex::new(vectors, part.segment.sketches())

@@ -86,21 +86,28 @@ fn postings<'s>(part: &'s PartView<'_>, level: Level, hash: u64) -> Postings<'s>
 
 /// How rare a word is. Deleted documents do not count, so that the order does not depend on when segments are merged.
 pub(super) fn rarity(view: &View<'_>, level: Level, hash: u64) -> f32 {
-    let count = |part: &PartView<'_>| match (&part.live, level) {
+    let count = |part: &PartView<'_>| match (part.live, level) {
         // Without deletions the number is stored with the list, which need not be read.
         (None, _) => u64::from(postings(part, level, hash).length()),
         (Some((live, _)), Level::Chunks) | (Some((_, live)), Level::Documents) => {
             postings(part, level, hash).fold(0, |count, posting| count + u64::from(live.contains(posting.id)))
         }
     };
-    let count: u64 = view.parts.iter().map(count).sum();
+    let own: u64 = view.parts.iter().map(count).sum();
+    // At least what is here: counts of a database may be older than the documents that it gave.
+    let (count, all) = match (view.statistics, level) {
+        (None, Level::Chunks) => (own, view.chunks),
+        (None, Level::Documents) => (own, view.documents),
+        (Some(of), Level::Chunks) => {
+            (of.terms.get(&hash).map_or(0, |term| term.chunks).max(own), of.chunks.max(view.chunks))
+        }
+        (Some(of), Level::Documents) => {
+            (of.terms.get(&hash).map_or(0, |term| term.documents).max(own), of.documents.max(view.documents))
+        }
+    };
     if count == 0 {
         return 0.0;
     }
-    let all = match level {
-        Level::Chunks => view.chunks,
-        Level::Documents => view.documents,
-    };
     #[expect(clippy::cast_precision_loss, reason = "a rarity has seven digits")]
     let (without, with) = (all.saturating_sub(count) as f32, count as f32);
     (1.0 + (without + 0.5) / (with + 0.5)).ln()
@@ -126,7 +133,7 @@ fn scores(view: &View<'_>, level: Level, hashes: &[u64]) -> (Vec<Vec<f32>>, Vec<
         // There are 256 impacts, so that saturation is computed once per word and not for every posting.
         let by_impact = frequencies().map(|frequency| rarity * frequency * (k1 + 1.0) / (frequency + k1));
         for (part, scores) in view.parts.iter().zip(&mut scores) {
-            let allowed = part.allowed.as_ref().map(|(chunks, documents)| match level {
+            let allowed = part.allowed.as_deref().map(|(chunks, documents)| match level {
                 Level::Chunks => chunks,
                 Level::Documents => documents,
             });

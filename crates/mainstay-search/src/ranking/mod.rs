@@ -17,6 +17,7 @@ mod files;
 mod filter;
 mod lexical;
 mod max_sim;
+mod naming;
 mod order;
 mod penalties;
 mod query;
@@ -29,10 +30,13 @@ mod vocabulary;
 
 pub use constants::{MAX_QUERY_BYTES, MAX_RESULTS};
 pub use filter::{Filter, Tests};
-pub use query::QueryClass;
+pub use naming::{NamingDocument, documents_naming};
+pub use query::{QueryClass, query_names, query_words};
 pub use results::{Answer, Hit, Usage};
-pub use similar::{Span, similar};
+pub use similar::{Span, similar, similar_with_statistics};
 pub use symbols::{Symbol, symbols};
+
+use std::time::Instant;
 
 use candidates::{CandidateTokens, candidates};
 use constants::{FILE_WEIGHT, FILE_WEIGHT_DEFINITION};
@@ -47,8 +51,8 @@ use penalties::Penalties;
 use query::Query;
 use results::hits as hits_of;
 
-use crate::embedding::Embedder;
-use crate::index::Snapshot;
+use crate::embedding::{EmbedError, Embedder};
+use crate::index::{Snapshot, Statistics};
 use crate::vectors::VectorError;
 
 /// What is to be found.
@@ -78,6 +82,9 @@ pub struct Request<'a> {
     /// Whether tokens, files and definitions decide on the order, or vectors and words alone.
     pub rerank: bool,
     pub granularity: Granularity,
+    /// The counts of the collection, where the snapshot has only those documents of it that may be results: scores by
+    /// words are then the same as among all. None: the snapshot is the collection.
+    pub statistics: Option<&'a Statistics>,
 }
 
 /// Why a search has no answer.
@@ -86,25 +93,34 @@ pub enum SearchError {
     /// An embedding with another number of dimensions, or with a value that is no number.
     #[error(transparent)]
     Embedding(#[from] VectorError),
+    /// The query has no vector, since the service of the model failed. What it says can be shown to the operator.
+    #[error(transparent)]
+    Unavailable(#[from] EmbedError),
     #[error("the document is not in the index")]
     NoSuchDocument,
 }
 
 /// Searches an index. The embedder is the one with which it was built.
 pub fn search(snapshot: &Snapshot, embedder: &dyn Embedder, request: &Request<'_>) -> Result<Answer, SearchError> {
-    let view = View::new(snapshot, &request.filter);
+    let view = View::new(snapshot, &request.filter, request.statistics);
     let top_k = request.top_k.min(MAX_RESULTS);
     let query = Query::new(request.query);
     let mut vector = Vec::new();
+    let mut embed_time = None;
     match request.embedding {
         Some(embedding) => vector.extend_from_slice(embedding),
-        None => embedder.embed(&query.text, &mut vector),
+        // Before the embedder is asked: some services reject an empty text.
+        None if query.text.trim().is_empty() => return Ok(nothing()),
+        None => {
+            let began = Instant::now();
+            embedder.embed_query(&query.text, &mut vector)?;
+            embed_time = Some(began.elapsed());
+        }
     }
     let vector = QueryVector::new(vector, embedder.dimensions())?;
     // Words, tokens and definitions need a text. An embedding alone can only be compared with vectors.
     if query.text.trim().is_empty() {
-        let is_dense = request.embedding.is_some();
-        return Ok(if is_dense { nearest(&view, &vector, top_k) } else { nothing() });
+        return Ok(nearest(&view, &vector, top_k));
     }
     let lexical = LexicalScores::new(&view, &query.terms);
     let mut found = candidates(&view, Some(&vector), &lexical);
@@ -113,6 +129,7 @@ pub fn search(snapshot: &Snapshot, embedder: &dyn Embedder, request: &Request<'_
         lexical: !query.terms.is_empty(),
         class: Some(query.class),
         candidates: found.chunks.len(),
+        embed_time,
         ..Usage::default()
     };
     if !request.rerank {

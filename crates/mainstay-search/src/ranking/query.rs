@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::constants::{MAX_QUERY_BYTES, MAX_QUERY_TERMS};
 use super::vocabulary::{is_about_tests, is_determiner, is_query_stop_word, is_third_person, is_verb};
-use crate::document::flat_name;
+use crate::document::{flat_name, name_hash};
 use crate::words::{subwords, terms};
 
 /// What is asked for, as far as the query tells.
@@ -75,6 +75,29 @@ impl Query {
             text: text.to_owned(),
         }
     }
+}
+
+/// The terms by which a search finds chunks: the same as [`prepare_with_words`](crate::document::prepare_with_words) gives
+/// of documents, without the words that say nothing in a question.
+pub fn query_words(query: &str) -> Vec<String> {
+    Query::new(query).terms
+}
+
+/// The hashes of the names whose definitions a search looks up, as [`NewDefinition`](crate::segment::NewDefinition) has
+/// them. How much a definition counts depends on how many files have one of that name, so that whoever ranks a part of a
+/// collection fetches all of them.
+pub fn query_names(query: &str) -> Vec<u64> {
+    let query = Query::new(query);
+    let mut names: Vec<String> = query.mentions.iter().map(|mention| flat_name(&mention.name)).collect();
+    // Of a symbol its last name alone is looked up, and nothing else of it is.
+    match query.class {
+        QueryClass::Symbol => names = flat_last(&query.segments).into_iter().collect(),
+        QueryClass::Definition | QueryClass::Words => names.extend(query.compounds),
+    }
+    let mut hashes: Vec<u64> = names.iter().filter(|name| !name.is_empty()).map(|name| name_hash(name)).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes
 }
 
 fn is_word(character: char) -> bool {

@@ -1,5 +1,7 @@
 //! What a search gives back.
 
+use std::time::Duration;
+
 use super::filter::View;
 use super::order::Ranked;
 use super::query::QueryClass;
@@ -9,6 +11,8 @@ use crate::document::{chunk_kind, language, path};
 /// A chunk that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
+    /// Where it is in the snapshot: the place of its segment, and the chunk in it.
+    pub place: (usize, u32),
     pub path: String,
     /// Counted from 1, both part of it.
     pub first_line: u32,
@@ -42,6 +46,8 @@ pub struct Usage {
     pub class: Option<QueryClass>,
     /// How many chunks were compared in full.
     pub candidates: usize,
+    /// How long the query's vector took; none if it was given.
+    pub embed_time: Option<Duration>,
 }
 
 /// The results of a search, the best first.
@@ -58,6 +64,7 @@ pub(super) fn hits(view: &View<'_>, ranked: &[Ranked]) -> Vec<Hit> {
         let chunk = segment.chunk(one.place.chunk)?;
         let document = segment.document(one.document.document)?;
         Some(Hit {
+            place: (one.place.part, one.place.chunk),
             path: segment.path(&document).to_owned(),
             first_line: chunk.start_line,
             last_line: chunk.end_line,

@@ -16,7 +16,7 @@ use super::order::{Ranked, best};
 use super::results::{Answer, Usage, hits};
 use crate::document::term_hash;
 use crate::embedding::Embedder;
-use crate::index::{DocumentPlace, Snapshot};
+use crate::index::{DocumentPlace, Snapshot, Statistics};
 use crate::words::terms;
 
 /// A span of a document in the index.
@@ -37,18 +37,39 @@ pub fn similar(
     filter: &Filter,
     top_k: usize,
 ) -> Result<Answer, SearchError> {
+    find_similar(&View::new(snapshot, filter, None), snapshot, embedder, span, top_k)
+}
+
+/// The same over a part of a collection, with the counts of the whole.
+pub fn similar_with_statistics(
+    snapshot: &Snapshot,
+    embedder: &dyn Embedder,
+    span: &Span<'_>,
+    filter: &Filter,
+    top_k: usize,
+    statistics: &Statistics,
+) -> Result<Answer, SearchError> {
+    find_similar(&View::new(snapshot, filter, Some(statistics)), snapshot, embedder, span, top_k)
+}
+
+fn find_similar(
+    view: &View<'_>,
+    snapshot: &Snapshot,
+    embedder: &dyn Embedder,
+    span: &Span<'_>,
+    top_k: usize,
+) -> Result<Answer, SearchError> {
     let document = snapshot.find(span.path).ok_or(SearchError::NoSuchDocument)?;
     // Read from the snapshot, not from the view: the span itself need not pass the filter.
     let own = chunks_of(snapshot, document, &span.lines);
-    let view = View::new(snapshot, filter);
     let vector = QueryVector::new(mean(snapshot, &own, embedder.dimensions()), embedder.dimensions())?;
-    let lexical = LexicalScores::new(&view, &rare_terms(&view, span.text));
-    let mut found = candidates(&view, Some(&vector), &lexical);
+    let lexical = LexicalScores::new(view, &rare_terms(view, span.text));
+    let mut found = candidates(view, Some(&vector), &lexical);
     found.chunks.retain(|candidate| !own.contains(&candidate.place));
     let model = embedder.token_model();
     if let Some(model) = model {
         let query = QueryTokens::of_tokens(model, tokens(snapshot, &own));
-        let read = CandidateTokens::read(&view, &found.chunks, &query);
+        let read = CandidateTokens::read(view, &found.chunks, &query);
         let mut similarities = Similarities::new(&query);
         read.add_to(&mut similarities);
         similarities.compare();
@@ -66,8 +87,8 @@ pub fn similar(
         candidates: found.chunks.len(),
         ..Usage::default()
     };
-    let ranked = best(&view, ranked.collect(), top_k.min(MAX_RESULTS), Some(0.0));
-    Ok(Answer { hits: hits(&view, &ranked), usage })
+    let ranked = best(view, ranked.collect(), top_k.min(MAX_RESULTS), Some(0.0));
+    Ok(Answer { hits: hits(view, &ranked), usage })
 }
 
 /// The chunks that a span touches.

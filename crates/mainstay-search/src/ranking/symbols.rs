@@ -13,6 +13,8 @@ use crate::index::Snapshot;
 /// A definition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
+    /// The place of its segment in the snapshot.
+    pub part: usize,
     pub path: String,
     /// With the names around it.
     pub name: String,
@@ -30,7 +32,7 @@ pub struct Symbol {
 /// the same before those that differ in case and signs, tests and the like after others, types before functions before
 /// constants.
 pub fn symbols(snapshot: &Snapshot, name: &str, filter: &Filter, count: usize) -> Vec<Symbol> {
-    let view = View::new(snapshot, filter);
+    let view = View::new(snapshot, filter, None);
     let query = Query::new(name);
     let (Some(last), Some(flat)) = (query.segments.last(), flat_last(&query.segments)) else { return Vec::new() };
     let penalties = Penalties::new(&query, snapshot);
@@ -53,6 +55,7 @@ pub fn symbols(snapshot: &Snapshot, name: &str, filter: &Filter, count: usize) -
     });
     let symbol =
         |(_, is_other_spelling, _, _, _, found): (bool, bool, bool, u8, bool, super::definitions::Found<'_>)| Symbol {
+            part: found.document.part,
             path: found.path.to_owned(),
             name: found.name.to_owned(),
             kind: found.kind,

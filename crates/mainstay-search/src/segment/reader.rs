@@ -184,6 +184,13 @@ impl Segment {
         self.vectors().get(start..start.checked_add(dimensions)?)
     }
 
+    /// The vector of a chunk as it is compared: of length 1, up to the rounding of its numbers.
+    pub fn unit_vector(&self, chunk: u32) -> Option<Vec<f32>> {
+        let scale = self.scale(chunk);
+        let numbers = self.vector(chunk)?.iter().map(|code| f32::from(code.cast_signed()) * scale);
+        Some(numbers.collect())
+    }
+
     /// All vectors, to search in.
     pub fn all_vectors(&self) -> Result<Vectors<'_>, VectorError> {
         let dimensions = usize::try_from(self.contents.versions.dimensions).unwrap_or(usize::MAX);

@@ -15,10 +15,11 @@ use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{Dir, Workspace};
 
 use super::duplicate_search;
-use super::git::Git;
+
 use super::measure::{Counters, Measurer, languages_of};
 use super::metrics_store::MetricsStore;
-use super::repository::{Repository, as_project_path, open_directory};
+use crate::git::{Git, Repository, as_project_path, open_directory};
+
 use crate::progress::{Progress, blocking};
 use crate::setup::CodeSettings;
 

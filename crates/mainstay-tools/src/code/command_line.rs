@@ -8,7 +8,7 @@ use mainstay_sandbox::exec::ExecSettings;
 use mainstay_sandbox::{FilesSettings, Workspace};
 
 use super::analysis::CodeAnalysis;
-use super::repository::layout;
+use crate::git::repository_top;
 use crate::setup::CodeSettings;
 
 /// A longer file is no link to a repository.
@@ -40,19 +40,14 @@ impl NamedProject {
     pub fn open(path: &Path, settings: ProjectSettings<'_>) -> Result<Self> {
         let (named, file) = open_named(path)?;
         let directory = named.roots()[0].path();
-        let top = directory.ancestors().find(|above| is_repository(above)).unwrap_or(directory);
-        let (top, inside) = match directory.strip_prefix(top).ok().and_then(Path::to_str) {
-            Some(inside) => (top, inside),
-            // The analyses take paths as text. Below a name that is none, the directory itself is the root.
-            None => (directory, ""),
-        };
+        let (top, inside) = repository_top(directory);
         // `files.roots` and `read_only` are about the workspace of a server. Nothing is written here.
         let files = FilesSettings { read_only: true, roots: Vec::new(), ..settings.files.clone() };
-        let workspace = Workspace::open(top, &files)?;
-        let parts = [Some(inside), file.as_deref()];
+        let workspace = Workspace::open(&top, &files)?;
+        let parts = [Some(inside.as_str()), file.as_deref()];
         let path = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("/");
         let mut exec = settings.exec.clone();
-        exec.read.extend(linked_repository(top));
+        exec.read.extend(linked_repository(&top));
         Ok(Self {
             analysis: CodeAnalysis::new(&workspace, &exec, settings.code, settings.cache),
             path: if path.is_empty() { ".".to_owned() } else { path },
@@ -88,12 +83,6 @@ fn absent(path: &Path, error: Error) -> Error {
     } else {
         error
     }
-}
-
-/// Whether a repository has its top here.
-fn is_repository(directory: &Path) -> bool {
-    let opened = Workspace::open_read_only(directory).and_then(|opened| opened.find(".")?.open_dir());
-    opened.is_ok_and(|directory| layout(&directory).is_some())
 }
 
 /// Where the data of a repository is, if it is not in the work tree: of a linked work tree or a submodule, `.git` is a

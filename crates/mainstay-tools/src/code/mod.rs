@@ -11,10 +11,10 @@ mod functions;
 mod analysis;
 mod command_line;
 mod duplicate_search;
-mod git;
+
 mod measure;
 mod metrics_store;
-mod repository;
+
 #[cfg(test)]
 mod tests;
 

@@ -48,6 +48,11 @@ impl IgnoreRules {
         self.with(directory, has)
     }
 
+    /// The same without knowing its entries.
+    pub(crate) fn with_own(self: &Arc<Self>, directory: &Dir) -> Arc<Self> {
+        self.with(directory, |_| true)
+    }
+
     /// Adds the rules of a directory; `has` says whether it has a file, to save opening one that is not there.
     fn with(self: &Arc<Self>, directory: &Dir, has: impl Fn(&str) -> bool) -> Arc<Self> {
         let read = |name: &str| if has(name) { parse_rules(directory, name) } else { None };

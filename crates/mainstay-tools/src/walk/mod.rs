@@ -12,6 +12,7 @@ mod globs;
 mod ignore_rules;
 mod ordered_queue;
 pub(crate) mod page;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod traversal;
@@ -19,5 +20,6 @@ mod visitor;
 
 pub(crate) use globs::{EntryFilter, Globs};
 pub(crate) use ignore_rules::IgnoreRules;
+pub(crate) use selection::{enters_directory, visits_file};
 pub(crate) use traversal::Walk;
 pub(crate) use visitor::{Collected, PathBuffer, PathCollector, ResumePoint, StopSignal, Unread, Visitor, WalkEntry};

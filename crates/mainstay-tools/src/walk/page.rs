@@ -62,6 +62,9 @@ pub(crate) struct PageLimits {
 }
 
 impl PageLimits {
+    /// For a walk through everything.
+    pub(crate) const NONE: Self = Self { items: usize::MAX, bytes: usize::MAX };
+
     /// The size of the largest item: a page ends with the item that fills it.
     const SLACK: usize = 512 * 1024;
 

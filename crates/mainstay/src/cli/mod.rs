@@ -1,6 +1,7 @@
 //! The command line. The doc comments here are the text of `--help` and of the shell completions.
 
 pub(crate) mod analyze;
+pub(crate) mod search;
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -50,6 +51,9 @@ pub(crate) struct Flags {
     /// Directory that contains the context caches [default: caches in the data directory]
     #[arg(long, global = true, env = "CONTEXT_CACHE_ROOT", value_name = "DIR")]
     pub(crate) cache_root: Option<PathBuf>,
+    /// Directory with another embedding model for search [default: the built-in model]
+    #[arg(long, global = true, env = "MAINSTAY_MODEL_DIR", value_name = "DIR")]
+    pub(crate) model_dir: Option<PathBuf>,
     /// Log level on standard error: error, warn, info, debug, trace, or a filter such as info,mainstay_engine=debug
     #[arg(long, global = true, env = "MAINSTAY_LOG", value_name = "LEVEL")]
     pub(crate) log: Option<String>,
@@ -95,6 +99,14 @@ pub(crate) enum Command {
         after_help = "Examples:\n  mainstay scaffold --list\n  mainstay scaffold rust --name demo -p description='A demo' --into .\n  mainstay scaffold deno makefile --name demo -p permissions=--allow-net,--allow-read"
     )]
     Scaffold(ScaffoldArgs),
+    /// Find code and text by meaning or by name, and print the best matches
+    ///
+    /// The first search of a directory builds its index; later ones index what has changed. A git repository is indexed
+    /// as a whole, and searched from the current directory down.
+    #[command(after_help = search::EXAMPLES)]
+    Search(search::SearchArgs),
+    /// Build the search index of a directory, or show what is indexed
+    Index(search::IndexArgs),
     /// Measure source code and its history: complexity of functions, churn of files, and hotspots, where both meet
     #[command(subcommand, after_help = analyze::HELP)]
     Analyze(analyze::Analyze),

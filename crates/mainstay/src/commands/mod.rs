@@ -11,6 +11,7 @@ mod doctor;
 mod progress;
 mod remote;
 mod scaffold;
+mod search;
 mod serve;
 mod terminal;
 mod tools;
@@ -41,6 +42,11 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
         return config::run(&command, &config);
     }
     log::start(&config.log)?;
+    match &cli.command {
+        Command::Search(args) => return search::search(&config, args),
+        Command::Index(args) => return search::index(&config, args),
+        _ => {}
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(async {
         match cli.command {
@@ -60,9 +66,12 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
             Command::Client(command) => client::run(&config, command).await,
             Command::Consent(command) => consent::run(&config, command).await,
             // Handled above, before the runtime was started.
-            Command::Config(_) | Command::Completions { .. } | Command::Context(_) | Command::Analyze(_) => {
-                Ok(ExitCode::SUCCESS)
-            }
+            Command::Config(_)
+            | Command::Completions { .. }
+            | Command::Context(_)
+            | Command::Analyze(_)
+            | Command::Search(_)
+            | Command::Index(_) => Ok(ExitCode::SUCCESS),
         }
     });
     // Does not wait for a thread that is blocked reading standard input.

@@ -35,12 +35,32 @@ fn show_progress(doing: &str, unit: &str, progress: &Progress, is_done: &AtomicB
             // Nothing is worth a line yet.
             (0, None) => continue,
             (done, None) => format!("{done} {unit}"),
-            (done, Some(total)) => format!("{done} of {total} {unit}"),
+            (done, Some(total)) => format!("{} {done} of {total} {unit}", bar(done, total)),
         };
         let _ = write!(std::io::stderr(), "\r{doing}: {shown}");
         is_shown = true;
     }
     if is_shown {
         let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+    }
+}
+
+/// A bar of fixed width.
+fn bar(done: u64, total: u64) -> String {
+    const CELLS: u64 = 24;
+    let full = (done.min(total) * CELLS).checked_div(total).unwrap_or(0);
+    let cells: String = (0..CELLS).map(|cell| if cell < full { '#' } else { '.' }).collect();
+    format!("[{cells}]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_fills_with_the_work_and_not_beyond() {
+        assert_eq!(bar(0, 4), "[........................]");
+        assert_eq!(bar(1, 4), "[######..................]");
+        assert_eq!((bar(4, 4), bar(9, 4), bar(0, 0).len()), (format!("[{}]", "#".repeat(24)), bar(4, 4), 26));
     }
 }

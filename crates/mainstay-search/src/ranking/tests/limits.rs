@@ -2,7 +2,6 @@
 
 use super::fixture::{FILES, empty, index};
 use super::*;
-use crate::embedding::Embedder as _;
 use crate::ranking::{MAX_RESULTS, SearchError};
 use crate::vectors::VectorError;
 

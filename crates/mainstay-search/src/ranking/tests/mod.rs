@@ -7,6 +7,7 @@ mod limits;
 mod names;
 mod scope;
 mod similar;
+mod statistics;
 
 use super::{Answer, Request, search};
 use crate::embedding::built_in;

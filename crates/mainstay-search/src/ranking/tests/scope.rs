@@ -117,7 +117,7 @@ fn copies_are_shown_once() {
     let (_, stack) = FILES[0];
     let index = index(&[("src/stack.rs", stack), ("copy/stack.rs", stack), ("src/queue.rs", FILES[1].1)]);
     let mut vector = Vec::new();
-    crate::embedding::Embedder::embed(built_in().unwrap(), "push a value", &mut vector);
+    built_in().unwrap().embed("push a value", &mut vector);
     for request in [
         Request { query: "push a value on the stack", ..request() },
         Request { query: "ValueStack", ..request() },

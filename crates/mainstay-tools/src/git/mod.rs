@@ -1,17 +1,19 @@
 //! Runs git to read the history of a repository: with arguments of our own, on a read-only view of the workspace, and
 //! with nothing in its environment or its configuration that would make it run other programs.
 
-use std::collections::{BTreeMap, HashSet};
+mod repository;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use mainstay_code::churn::{History, LogParser, ParseError, log_arguments, tree_arguments};
+use mainstay_code::churn::{History, LogParser, ParseError, blob_arguments, log_arguments, tree_arguments};
 use mainstay_core::{Error, Kind, Result};
 use mainstay_sandbox::Workspace;
 use mainstay_sandbox::exec::{Command, ExecSettings, Sandbox};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::repository::Repository;
+pub(crate) use self::repository::{Repository, as_project_path, open_directory, repository_top};
 use crate::progress::Progress;
 
 const GIT: &str = "git";
@@ -130,6 +132,26 @@ impl Git {
         if ended.succeeded { Ok(found) } else { Err(failure(repository, ended.messages)) }
     }
 
+    /// The files of a commit with the ids of their contents in hexadecimal.
+    pub(crate) async fn blobs(
+        &self,
+        repository: &Repository,
+        commit: &str,
+        progress: &Progress,
+    ) -> Result<HashMap<Vec<u8>, String>> {
+        let mut blobs = HashMap::new();
+        let mut partial: Vec<u8> = Vec::new();
+        let collect = |bytes: &[u8]| {
+            partial.extend_from_slice(bytes);
+            let whole = partial.iter().rposition(|byte| *byte == 0).map_or(0, |at| at + 1);
+            blobs.extend(partial[..whole].split(|byte| *byte == 0).filter_map(parse_blob));
+            partial.drain(..whole);
+            Ok(())
+        };
+        let ended = self.run(repository, blob_arguments(repository.layout, commit), collect, progress).await?;
+        if ended.succeeded { Ok(blobs) } else { Err(failure(repository, ended.messages)) }
+    }
+
     /// Runs git in the top of a repository and hands its output over as it arrives. If the call is cancelled or the
     /// output is refused, git is ended.
     async fn run(
@@ -178,6 +200,14 @@ impl Git {
         // Another call may have been first; nothing was set up for this one yet.
         Ok(self.sandbox.get_or_init(|| sandbox))
     }
+}
+
+/// A line of `git ls-tree`: mode, type and id, then a tab and the path. `None` for what is no file.
+fn parse_blob(line: &[u8]) -> Option<(Vec<u8>, String)> {
+    let tab = line.iter().position(|byte| *byte == b'\t')?;
+    let (entry, path) = (std::str::from_utf8(&line[..tab]).ok()?, &line[tab + 1..]);
+    let [_mode, "blob", id] = entry.split(' ').collect::<Vec<_>>()[..] else { return None };
+    Some((path.to_vec(), id.to_owned()))
 }
 
 /// Hands a stream over piece by piece, so that no more than one read of it is in memory.

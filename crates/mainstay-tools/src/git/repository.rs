@@ -1,6 +1,7 @@
 //! Which git repository a directory of the workspace belongs to.
 
 use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
 use mainstay_code::churn::Layout;
 use mainstay_core::{Error, Kind, Result};
@@ -58,7 +59,7 @@ fn root_of(directory: &Dir) -> Result<Dir> {
 }
 
 /// The kind of repository that has its top here, if one has. Only names are looked at: what is in `.git` is git's.
-pub(crate) fn layout(directory: &Dir) -> Option<Layout> {
+pub(super) fn layout(directory: &Dir) -> Option<Layout> {
     let has = |name: &str| directory.metadata(OsStr::new(name)).is_ok();
     if has(".git") {
         Some(Layout::WorkTree)
@@ -67,6 +68,22 @@ pub(crate) fn layout(directory: &Dir) -> Option<Layout> {
     } else {
         None
     }
+}
+
+/// The top of the repository around a directory, and the directory seen from there; the directory itself if it is in none.
+pub(crate) fn repository_top(directory: &Path) -> (PathBuf, String) {
+    let top = directory.ancestors().find(|above| is_repository(above)).unwrap_or(directory);
+    match directory.strip_prefix(top).ok().and_then(Path::to_str) {
+        Some(inside) => (top.to_owned(), inside.to_owned()),
+        // Paths are told as text. Below a name that is none, the directory itself is the top.
+        None => (directory.to_owned(), String::new()),
+    }
+}
+
+/// Whether a repository has its top here.
+fn is_repository(directory: &Path) -> bool {
+    let opened = Workspace::open_read_only(directory).and_then(|opened| opened.find(".")?.open_dir());
+    opened.is_ok_and(|directory| layout(&directory).is_some())
 }
 
 /// A path for an argument of git.

@@ -1,0 +1,26 @@
+//! Failures of the files of an index, in words.
+
+use std::io::ErrorKind;
+
+use mainstay_core::Error;
+use mainstay_search::index::IndexError;
+
+/// The index of a workspace cannot be read or written. It is a cache: nothing of the workspace is lost.
+pub(in crate::search) fn index_failure(error: &IndexError) -> Error {
+    let kind = match error {
+        IndexError::Io(error) => error.kind(),
+        IndexError::Segment(_) => ErrorKind::InvalidData,
+    };
+    let reason = match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "No space is left for the search index in the data directory; free some and search again."
+        }
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "The search index cannot be written; check the permissions of the data directory."
+        }
+        _ => {
+            "The search index cannot be used now; the server's log has the reason. index_refresh with rebuild makes a new one."
+        }
+    };
+    Error::vector_store_unavailable(reason).with_detail(error)
+}
