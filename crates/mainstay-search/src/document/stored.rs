@@ -61,6 +61,7 @@ impl Prepared {
         if from.array()? != MAGIC {
             return Err(StoredError::Damaged("it does not begin as a document does"));
         }
+        // Before the rest, which another version may have laid out in another way.
         if from.u32()? != FORMAT || from.u32()? != RECIPE {
             return Err(StoredError::OtherVersion);
         }
@@ -116,11 +117,14 @@ impl Output {
         self.u32(u32::try_from(count).unwrap_or(u32::MAX));
     }
 
+    /// Its length in bytes, and then the bytes.
     fn text(&mut self, text: &str) {
         self.count(text.len());
         self.0.extend_from_slice(text.as_bytes());
     }
 
+    /// Nine bytes each. They are the larger part of a document after its vectors; packing them tighter is left to the
+    /// compression of the database.
     fn terms(&mut self, terms: &[(u64, u8)]) {
         self.count(terms.len());
         for (hash, impact) in terms {
@@ -139,6 +143,7 @@ impl Output {
         self.terms(&chunk.terms);
         self.count(chunk.tokens.len());
         self.0.extend(chunk.tokens.iter().flat_map(|token| token.to_le_bytes()));
+        // With each vector: only reading checks that all have the same length.
         self.count(chunk.vector.len());
         self.0.extend(chunk.vector.iter().map(|code| code.cast_unsigned()));
     }
@@ -158,6 +163,7 @@ impl Output {
 struct Input<'a>(&'a [u8]);
 
 impl<'a> Input<'a> {
+    /// The next bytes, all of them or none.
     fn take(&mut self, count: usize) -> Result<&'a [u8], StoredError> {
         let (taken, rest) = self.0.split_at_checked(count).ok_or(StoredError::Damaged("its end is missing"))?;
         self.0 = rest;
@@ -185,6 +191,7 @@ impl<'a> Input<'a> {
         Ok(count)
     }
 
+    /// A list. An entry that cannot be read ends it with an error.
     fn list<T>(
         &mut self,
         least_bytes: usize,
@@ -193,12 +200,14 @@ impl<'a> Input<'a> {
         (0..self.count(least_bytes)?).map(|_| read(self)).collect()
     }
 
+    /// A name. Segments rely on UTF-8, and a database may have converted what it took for text.
     fn text(&mut self) -> Result<String, StoredError> {
         let length = self.count(1)?;
         let text = std::str::from_utf8(self.take(length)?);
         text.map(str::to_owned).map_err(|_| StoredError::Damaged("a name is not UTF-8"))
     }
 
+    /// As many as there are fields, which the recipe fixes: no count is stored.
     fn lengths(&mut self) -> Result<Lengths, StoredError> {
         let mut lengths = Lengths::default();
         for length in &mut lengths {
@@ -211,6 +220,7 @@ impl<'a> Input<'a> {
         self.list(TERM_BYTES, |from| Ok((u64::from_le_bytes(from.array()?), from.u8()?)))
     }
 
+    /// The fields in the order in which [`Output::chunk`] writes them: an expression of a struct is evaluated as written.
     fn chunk(&mut self) -> Result<NewChunk, StoredError> {
         Ok(NewChunk {
             name: self.text()?,
@@ -229,6 +239,7 @@ impl<'a> Input<'a> {
         })
     }
 
+    /// Whether its chunk exists is checked when all chunks are known.
     fn definition(&mut self) -> Result<NewDefinition, StoredError> {
         Ok(NewDefinition {
             name_hash: u64::from_le_bytes(self.array()?),

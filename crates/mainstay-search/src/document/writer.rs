@@ -14,9 +14,12 @@ use crate::words::Terms;
 /// The texts of a chunk.
 #[derive(Default)]
 pub(super) struct Text<'a> {
+    /// Without the names around it.
     pub(super) name: &'a str,
     pub(super) enclosing: &'a str,
+    /// The text of its doc comment, without the signs of comments.
     pub(super) doc: String,
+    /// What is before the doc comment and what is after it.
     pub(super) body: [Cow<'a, str>; 2],
 }
 
@@ -38,11 +41,13 @@ pub(super) struct Writer<'a> {
     terms: Terms,
     /// Counted once; the same for every chunk.
     in_path: Counts,
+    /// Of the path, the file's name and all chunks so far.
     document: Counts,
     chunk_lengths: Lengths,
 }
 
 impl<'a> Writer<'a> {
+    /// Counts the words of the path, which are those of every chunk too.
     pub(super) fn new(path: &'a str, embedder: &'a dyn Embedder) -> Self {
         let mut terms = Terms::default();
         let (mut in_path, mut document) = (Counts::default(), Counts::default());
@@ -95,6 +100,7 @@ impl<'a> Writer<'a> {
     /// Gives all chunks their vectors. The embedder is asked once for the whole document: behind a service, the time of
     /// a request is that of its way there and back, whatever it carries.
     pub(super) fn embed(&self, texts: &[Text<'_>], chunks: &mut [NewChunk]) -> Result<(), NotPrepared> {
+        // A service would be asked for nothing, and some reject an empty list.
         if texts.is_empty() {
             return Ok(());
         }
@@ -104,7 +110,7 @@ impl<'a> Writer<'a> {
             [file_stem, enclosing, name, name, doc.as_str(), before.as_ref(), after.as_ref()]
         });
         let parts: Vec<[&str; 7]> = parts.collect();
-        let parts: Vec<Parts<'_>> = parts.iter().map(|parts| parts.as_slice()).collect();
+        let parts: Vec<Parts<'_>> = parts.iter().map(<[&str; 7]>::as_slice).collect();
         let mut vectors = Vec::new();
         self.embedder.embed_batch(&parts, &mut vectors)?;
         let dimensions = self.embedder.dimensions();

@@ -26,9 +26,11 @@ pub fn load_model(directory: &Path) -> Result<StaticModel, ModelError> {
 fn read(directory: &Path, file: ModelFile, limit: u64) -> Result<Vec<u8>, ModelError> {
     let wrong = |problem: String| ModelError { file, problem };
     let path = directory.join(file.name());
-    let failed = |error: &std::io::Error| match error.kind() {
-        ErrorKind::NotFound => wrong(format!("missing in {}", directory.display())),
-        _ => wrong(format!("cannot be read in {}: {error}", directory.display())),
+    let failed = |error: &std::io::Error| {
+        if error.kind() == ErrorKind::NotFound {
+            return wrong(format!("missing in {}", directory.display()));
+        }
+        wrong(format!("cannot be read in {}: {error}", directory.display()))
     };
     // Before it is opened: opening a named pipe waits for somebody to write to it.
     let metadata = std::fs::metadata(&path).map_err(|error| failed(&error))?;

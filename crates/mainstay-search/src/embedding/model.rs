@@ -198,6 +198,7 @@ impl Embedder for StaticModel {
     fn embed_batch(&self, texts: &[Parts<'_>], out: &mut Vec<f32>) -> Result<(), EmbedError> {
         out.clear();
         out.resize(texts.len() * self.dimensions, 0.0);
+        // One allocation for the whole batch, into which each vector is summed up in place.
         for (vector, parts) in out.chunks_exact_mut(self.dimensions).zip(texts) {
             self.add_vector(parts, vector);
         }

@@ -71,16 +71,18 @@ fn a_document_with_vectors_of_another_model_is_not_taken_into_memory() {
     assert!(Snapshot::in_memory(&prepared(), &other).is_err());
 }
 
-/// The documents of the first results, and those that decide what the others are measured by: the ones with the highest
-/// scores by words, and all that define a name of the query.
+/// The documents of the first results. Where files are ranked, also those that decide what the others are measured by: the
+/// ones with the highest scores by words, all that define a name of the query, and other versions of a directory.
 fn best_documents(whole: &Snapshot, request: &Request<'_>) -> Vec<Prepared> {
     let names = query_names(request.query);
     let first: HashSet<String> = hits(whole, request).into_iter().take(3).map(|hit| hit.path).collect();
     let by_words: HashSet<u64> =
         query_words(request.query).iter().map(|word| crate::document::term_hash(word)).collect();
     let is_wanted = |document: &Prepared| {
-        first.contains(&document.path)
-            || document.definitions.iter().any(|definition| names.contains(&definition.name_hash))
+        if first.contains(&document.path) || !request.rerank {
+            return first.contains(&document.path);
+        }
+        document.definitions.iter().any(|definition| names.contains(&definition.name_hash))
             || document.terms.iter().any(|(hash, _)| by_words.contains(hash))
             || document.path.starts_with("web/")
     };
@@ -151,7 +153,7 @@ fn what_is_like_a_span_is_the_same_with_the_statistics_of_the_whole() {
     let statistics = Statistics::of(&whole, &crate::words::terms(span.text));
     let part: Vec<Prepared> = prepared()
         .into_iter()
-        .filter(|document| document.path.ends_with(".c") || document.path.ends_with(".md"))
+        .filter(|document| document.path.contains("terminal") || document.path == "README.md")
         .collect();
     let found =
         similar_with_statistics(&in_memory(&part), built_in().unwrap(), &span, &Filter::default(), 50, &statistics);

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 /// enough that one that is restarted is soon in use.
 const OPEN_FOR: Duration = Duration::from_secs(5);
 /// The longest time that a service may ask for: an hour in a header must not turn search off for an hour.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 enum State {
     Closed,

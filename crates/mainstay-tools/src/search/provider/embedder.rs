@@ -22,7 +22,7 @@ const LOOKUP_THREADS: usize = 2;
 /// when results are ranked are those of the built-in model, which the weights of the ranking were fitted with.
 ///
 /// Calls block until the vectors are there, each request at most for its deadline: they belong on threads that may block.
-pub struct HttpEmbedder {
+pub(crate) struct HttpEmbedder {
     id: String,
     service: Arc<Service>,
     batch: usize,
@@ -46,7 +46,7 @@ impl fmt::Debug for HttpEmbedder {
 
 impl HttpEmbedder {
     /// Checks the settings and reads the key. Nothing is sent before the first text.
-    pub fn new(settings: &EmbeddingProvider) -> Checked<Self> {
+    pub(crate) fn new(settings: &EmbeddingProvider) -> Checked<Self> {
         let service = Service::new(settings)?;
         let tokens = built_in().ok();
         // Not the URL: servers that share a store may reach one model at different addresses.
@@ -62,6 +62,7 @@ impl HttpEmbedder {
         })
     }
 
+    /// The runtime, started if this is the first request.
     fn runtime(&self) -> Result<&Runtime, EmbedError> {
         let start = || {
             let mut builder = Builder::new_multi_thread();
@@ -73,7 +74,7 @@ impl HttpEmbedder {
     }
 
     /// The vectors of texts that are not empty, one after the other. The first failure ends all requests of the call.
-    fn request(&self, texts: Vec<String>, purpose: Purpose) -> Result<Vec<f32>, EmbedError> {
+    fn request(&self, texts: &[String], purpose: Purpose) -> Result<Vec<f32>, EmbedError> {
         let batches: Vec<Vec<String>> = texts.chunks(self.batch).map(<[String]>::to_vec).collect();
         let (service, concurrent) = (Arc::clone(&self.service), self.concurrent);
         let (sender, receiver) = mpsc::sync_channel(1);
@@ -91,6 +92,7 @@ impl HttpEmbedder {
         receiver.recv().unwrap_or_else(|_| Err(lost()))
     }
 
+    /// Replaces `out` with the vectors of all texts.
     fn embed(&self, texts: Vec<String>, purpose: Purpose, out: &mut Vec<f32>) -> Result<(), EmbedError> {
         let dimensions = self.service.dimensions;
         out.clear();
@@ -101,7 +103,7 @@ impl HttpEmbedder {
         if texts.is_empty() {
             return Ok(());
         }
-        let vectors = self.request(texts, purpose)?;
+        let vectors = self.request(&texts, purpose)?;
         for (row, vector) in rows.into_iter().zip(vectors.chunks_exact(dimensions)) {
             row.copy_from_slice(vector);
         }

@@ -20,5 +20,5 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use embedder::HttpEmbedder;
+pub(super) use embedder::HttpEmbedder;
 pub use settings::EmbeddingProvider;

@@ -34,11 +34,13 @@ pub(super) async fn body(
             };
             Err(refused(format!("{host} {what} (HTTP {code})")))
         }
+        // Overloaded or broken for now. Only with these two statuses is the wait that a service names one for this request.
         408 | 429 | 500..=599 => {
             let wait = (code == 429 || code == 503).then(|| retry_after(response.headers())).flatten();
             let what = if code == 429 { "limits the rate of requests" } else { "failed" };
             Err(EmbedError::Unavailable { reason: format!("{host} {what} (HTTP {code})"), retry_after: wait })
         }
+        // The request itself is wrong, or its texts are: what the service says tells which.
         _ => {
             let told = read(response, MAX_REFUSAL_BYTES, host).await.unwrap_or_default();
             Err(refused(refusal(host, status, &told, key)))
@@ -64,6 +66,7 @@ async fn read(mut response: Response, limit: usize, host: &str) -> Result<Vec<u8
             retry_after: None,
         })?;
         let Some(chunk) = chunk else { return Ok(body) };
+        // A body need not announce its length, nor keep to it.
         if body.len() + chunk.len() > limit {
             return Err(too_large());
         }
@@ -79,8 +82,9 @@ fn refusal(host: &str, status: StatusCode, body: &[u8], key: Option<&ApiKey>) ->
     let told = told.iter().find_map(|place| body.pointer(place)?.as_str()).unwrap_or_default();
     let told = key.map_or_else(|| told.to_owned(), |key| key.redact(told));
     // Only after that: a key that is cut in two would not be recognised.
-    let line: String = told.split_whitespace().collect::<Vec<_>>().join(" ");
-    let line: String = line.chars().filter(|character| !character.is_control()).take(MAX_MESSAGE).collect();
+    let is_between = |character: char| character.is_whitespace() || character.is_control();
+    let words: Vec<&str> = told.split(is_between).filter(|word| !word.is_empty()).collect();
+    let line: String = words.join(" ").chars().take(MAX_MESSAGE).collect();
     let code = status.as_u16();
     if line.is_empty() { format!("{host} answers HTTP {code}") } else { format!("{host} answers HTTP {code}: {line}") }
 }

@@ -29,6 +29,7 @@ pub(super) enum Purpose {
     Documents,
 }
 
+/// A service with the state that all its requests share.
 pub(super) struct Service {
     address: Address,
     key: Option<ApiKey>,
@@ -66,6 +67,7 @@ impl Service {
         })
     }
 
+    /// What messages call it: the URL may contain a key.
     pub(super) fn host(&self) -> &str {
         &self.address.host
     }
@@ -132,6 +134,7 @@ impl Service {
         }
     }
 
+    /// One request, without a limit of time: the caller has one for both attempts.
     async fn post(&self, body: Vec<u8>, texts: usize) -> Result<Vec<f32>, EmbedError> {
         let client = self.client.get_or_init(|| self.build()).as_ref().map_err(|reason| self.unreachable(reason))?;
         let mut request = client
@@ -148,6 +151,7 @@ impl Service {
         protocol::vectors(&body, texts, self.dimensions)
     }
 
+    /// HTTP/1.1 alone: the few requests at a time have a connection each, and one that stalls holds no other.
     fn build(&self) -> Result<Client, String> {
         let client = Client::builder()
             // Key and texts are for the host that was configured.

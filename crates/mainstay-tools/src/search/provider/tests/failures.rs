@@ -133,19 +133,20 @@ async fn a_service_that_hangs_costs_one_deadline_and_then_nothing() {
     for _ in 0..20 {
         assert!(query(&embedder, "a").await.is_err());
     }
-    assert!(start.elapsed() < Duration::from_millis(250), "{:?}", start.elapsed());
+    // Each would take a deadline, and all of them six seconds.
+    assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
     assert_eq!(stub.seen().len(), 1);
 }
 
 #[tokio::test]
 async fn those_in_the_queue_of_a_service_that_hangs_leave_it() {
     let stub = Stub::always(Reply::Silence).await;
-    let embedder = embedder(&EmbeddingProvider { timeout_ms: 400, batch: 1, concurrent: 2, ..settings(&stub) });
+    let embedder = embedder(&EmbeddingProvider { timeout_ms: 800, batch: 1, concurrent: 2, ..settings(&stub) });
     let start = Instant::now();
     let callers = (0..6).map(|_| embed(&embedder, &["a", "b", "c"]));
     assert!(futures::future::join_all(callers).await.iter().all(Result::is_err));
     // One after the other they would take six deadlines.
-    assert!(start.elapsed() < Duration::from_millis(1_500), "{:?}", start.elapsed());
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
     assert_eq!(stub.seen().len(), 1);
 }
 

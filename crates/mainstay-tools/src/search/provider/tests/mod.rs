@@ -47,7 +47,7 @@ async fn embed(embedder: &Arc<HttpEmbedder>, texts: &[&'static str]) -> Result<V
     let (embedder, texts) = (Arc::clone(embedder), texts.to_vec());
     let embedding = tokio::task::spawn_blocking(move || {
         let parts: Vec<[&str; 1]> = texts.iter().map(|text| [*text]).collect();
-        let parts: Vec<Parts<'_>> = parts.iter().map(|parts| parts.as_slice()).collect();
+        let parts: Vec<Parts<'_>> = parts.iter().map(<[&str; 1]>::as_slice).collect();
         let mut out = vec![9.0; 3];
         embedder.embed_batch(&parts, &mut out).map(|()| out)
     });

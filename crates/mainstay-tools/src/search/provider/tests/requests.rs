@@ -39,7 +39,7 @@ async fn texts_have_the_vectors_that_the_service_gives_brought_to_length_one() {
 
 #[tokio::test]
 async fn a_large_batch_is_divided_and_its_parts_are_sent_together_within_the_limit() {
-    let stub = Stub::always(Reply::After(Duration::from_millis(50), Box::new(Reply::Vectors))).await;
+    let stub = Stub::always(Reply::After(Duration::from_millis(200), Box::new(Reply::Vectors))).await;
     let settings = EmbeddingProvider { batch: 2, concurrent: 3, request_dimensions: true, ..settings(&stub) };
     let texts = ["a", "bb", "ccc", "dddd", "eeeee", "ffffff", "ggggggg"];
     let vectors = embed(&embedder(&settings), &texts).await.unwrap();
