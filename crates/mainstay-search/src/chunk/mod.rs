@@ -137,6 +137,15 @@ pub enum NotChunked {
     Cancelled,
 }
 
+/// Whether a program has written a file: by its name, by a comment at its beginning, or because its lines are minified. A
+/// directory called `gen` or `dist` does not tell, because people write code in such directories, too.
+pub fn is_generated(path: &str, source: &[u8]) -> bool {
+    let file = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    tags::is_generated_name(&file)
+        || tags::is_marked_generated(source)
+        || lines::is_minified(source, &Outline::of_lines(source).line_starts)
+}
+
 /// Cuts a document. `wanted` is asked now and then whether the result is still of use.
 pub fn chunks(path: &str, source: &[u8], wanted: &dyn Fn() -> bool) -> Result<Chunks, NotChunked> {
     // Before invalid bytes are replaced, and before a parser spends time on data.

@@ -81,7 +81,7 @@ impl Tags {
         if is_benchmark_name(stem) {
             tags.insert(Self::BENCHMARK);
         }
-        if GENERATED_ENDINGS.iter().any(|ending| file.ends_with(ending)) || LOCK_FILES.contains(&file) {
+        if is_generated_name(file) {
             tags.insert(Self::GENERATED);
         }
         let is_text = ["md", "mdx", "markdown", "rst", "adoc", "asciidoc"].contains(&extension);
@@ -91,6 +91,11 @@ impl Tags {
         }
         tags
     }
+}
+
+/// Whether a file, by its name in lower case without directories, is written by a program.
+pub(super) fn is_generated_name(file: &str) -> bool {
+    GENERATED_ENDINGS.iter().any(|ending| file.ends_with(ending)) || LOCK_FILES.contains(&file)
 }
 
 impl std::fmt::Debug for Tags {

@@ -52,17 +52,35 @@ pub(super) struct Locked {
 impl IndexDirectory {
     /// The directory is created, for this user alone. `map` maps one of its files into memory.
     pub fn open(path: PathBuf, map: MapFile) -> io::Result<Self> {
+        let directory = Self { path, map };
+        directory.create()?;
+        Ok(directory)
+    }
+
+    fn create(&self) -> io::Result<()> {
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&path)?;
-        Ok(Self { path, map })
+        builder.create(&self.path)
+    }
+
+    /// Opens a file to lock. The directory is made again if somebody has removed it: an index may be thrown away at any
+    /// time.
+    fn lock_file(&self, name: &str) -> io::Result<File> {
+        let open = || OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(name));
+        match open() {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                self.create()?;
+                open()
+            }
+            opened => opened,
+        }
     }
 
     /// Waits until no other process changes the index.
     pub(super) fn lock(&self) -> io::Result<Locked> {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(LOCK))?;
+        let file = self.lock_file(LOCK)?;
         // A lock of the operating system: it ends with the process, so a killed one leaves none behind.
         file.lock()?;
         Ok(Locked { _file: file })
@@ -70,7 +88,7 @@ impl IndexDirectory {
 
     /// `None` while another process indexes the whole workspace: doing it twice at once would take twice as long.
     pub fn try_build_lock(&self) -> io::Result<Option<BuildLock>> {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(BUILD_LOCK))?;
+        let file = self.lock_file(BUILD_LOCK)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(BuildLock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),

@@ -1,6 +1,7 @@
 //! Which documents a search may find.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use crate::chunk::{ChunkKind, Tags};
 use crate::document::{chunk_kind, language, language_number, path, tag_hash};
@@ -24,6 +25,8 @@ pub struct Filter {
     pub paths: Vec<String>,
     /// Its path begins with this.
     pub prefix: String,
+    /// Its path is one of these. None: any path.
+    pub only: Option<HashSet<String>>,
     /// It has all of these.
     pub tags: Tags,
     /// Of a chunk: it is all of these, so that more than one excludes everything.
@@ -71,6 +74,7 @@ impl Filter {
         };
         fits_tests
             && path.starts_with(&self.prefix)
+            && self.only.as_ref().is_none_or(|only| only.contains(path))
             && tags.contains(self.tags)
             && (self.languages.is_empty() || self.languages.iter().any(|name| name == language(record.language)))
             && (self.paths.is_empty() || self.paths.iter().any(is_around))

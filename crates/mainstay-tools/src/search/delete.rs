@@ -52,7 +52,7 @@ impl Tool for VectorDelete {
             Spelling { dialect: "mcp", name: "vector_delete" },
             Spelling { dialect: "mira", name: "vector/delete" },
         ],
-        ..spec("delete", Effect::Destroys)
+        ..spec("delete", Effect::Writes)
     };
     type Args = Args;
     type Output = Output;

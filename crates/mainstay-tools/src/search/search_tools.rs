@@ -85,6 +85,22 @@ impl SearchTools {
         found.map(|root| vec![root])
     }
 
+    /// The root that an absolute path begins with, and the rest of the path.
+    pub(super) fn root_of(&self, path: &str) -> Option<(&Root, String)> {
+        if !path.starts_with('/') {
+            return None;
+        }
+        let below = |(root, of): (&Arc<mainstay_sandbox::Root>, &'_ Root)| {
+            let below = path.strip_prefix(root.path().to_str()?)?;
+            let is_whole = below.is_empty() || below.starts_with('/');
+            is_whole.then(|| (std::ptr::from_ref(of), below.trim_start_matches('/').to_owned()))
+        };
+        let all = self.0.workspace.roots().iter().zip(&self.0.roots);
+        // The innermost, which is the one that the files belong to.
+        let (found, below) = all.filter_map(below).min_by_key(|(_, below)| below.len())?;
+        self.0.roots.iter().find(|root| std::ptr::eq(*root, found)).map(|root| (root, below))
+    }
+
     /// The newest commits of roots, which have to be asked for before the search, because git is run for a new one.
     pub(super) async fn commits(&self, roots: &[&Root]) -> Vec<(Arc<RootIndex>, Option<Arc<Commit>>)> {
         let mut commits = Vec::with_capacity(roots.len());

@@ -20,16 +20,15 @@ pub struct SearchSettings {
     /// Whether directories are watched for changes. Otherwise, and where they cannot be watched, each search looks at all
     /// files, at most once in a second.
     pub watch: bool,
-    /// A directory with another embedding model (config.json, model.safetensors, vocab.txt), in the place of the built-in
-    /// one.
+    /// A directory with another embedding model (model.safetensors, vocab.txt), in the place of the built-in one.
     pub model_dir: Option<PathBuf>,
     /// An embedding model behind HTTP, in the place of the built-in one.
     pub provider: Option<EmbeddingProvider>,
-    /// What the provider is used for. The built-in model does the rest, and goes on if the provider is away.
+    /// What the provider is used for. The rest is done by the built-in model, which needs no service.
     pub provider_for: ProviderUse,
     /// Maximum number of documents in one namespace.
     pub namespace_documents: u64,
-    /// Maximum size of the texts in one namespace, in bytes.
+    /// Maximum size of one namespace, in bytes: of its texts and of what is stored to find them.
     pub namespace_bytes: u64,
     /// Maximum number of namespaces.
     pub namespaces: u64,

@@ -34,7 +34,7 @@ struct Document {
     /// Name of the document in its namespace.
     #[schemars(length(min = 1, max = 512))]
     id: String,
-    /// Text to be found by meaning, of any length up to 2 MiB.
+    /// Text to be found by meaning.
     text: String,
     /// Title or origin that results show; its extension says what the text is written in. Default: the id.
     path: Option<String>,

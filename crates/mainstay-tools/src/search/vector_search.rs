@@ -4,14 +4,16 @@ use std::collections::HashMap;
 
 use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Spelling, Tool, WithText};
 use mainstay_sandbox::Workspace;
+use mainstay_search::document::tag_hash;
 use mainstay_search::embedding::Embedder;
-use mainstay_search::index::{Snapshot, Statistics};
+use mainstay_search::index::Snapshot;
 use mainstay_search::ranking::{self, Filter, Granularity, Hit, Request, SearchError};
 use serde::Deserialize;
 
 use super::matches::{Match, Matches, Usage, snippet};
 use super::search_tools::{SearchTools, Searched};
 use super::spec;
+use super::workspace::provider_failure;
 use crate::progress::{Progress, run_with_progress};
 
 /// A longer query is a document, and its beginning would be all that counts.
@@ -133,13 +135,25 @@ impl FilterArgs {
     pub(super) fn is_empty(&self) -> bool {
         self.path_prefix.as_deref().unwrap_or_default().is_empty() && self.tags.is_empty()
     }
+
+    /// The filter for documents of a namespace, of which `only` those with these ids may be found. Their tags are their
+    /// authors' own.
+    pub(super) fn of_namespace(&self, only: Option<Vec<String>>) -> Filter {
+        let own_tags = self.tags.iter().map(|tag| tag_hash(tag)).collect();
+        Filter { only: only.map(|ids| ids.into_iter().collect()), own_tags, ..Filter::default() }
+    }
 }
 
 impl SearchTools {
-    async fn search(&self, args: Args, context: &Context) -> Result<Matches> {
-        let Some(roots) = self.roots(args.namespace.as_deref()) else {
-            return self.search_namespace(args, context).await;
+    async fn search(&self, mut args: Args, context: &Context) -> Result<Matches> {
+        let Some(mut roots) = self.roots(args.namespace.as_deref()) else {
+            return self.search_namespace(args).await;
         };
+        // Documents have paths from their roots; results of other roots than the first show absolute ones.
+        if let Some((root, below)) = args.filter.path_prefix.as_deref().and_then(|prefix| self.root_of(prefix)) {
+            roots.retain(|one| std::ptr::eq(*one, root));
+            args.filter.path_prefix = Some(below);
+        }
         let roots = self.commits(&roots).await;
         let tools = self.clone();
         run_with_progress(context, "files", move |progress| {
@@ -151,7 +165,7 @@ impl SearchTools {
 
     fn search_roots(&self, searched: &Searched, args: &Args, progress: &Progress) -> Result<Matches> {
         let embedder = self.embedder()?;
-        let (hits, usage) = ranked(&searched.snapshot, &**embedder, args, None)?;
+        let (hits, usage) = ranked(&searched.snapshot, &**embedder, &args.request())?;
         let matches = self.matches(searched, hits, args.snippet_lines, args.include_vectors, progress)?;
         Ok(Matches { matches, usage })
     }
@@ -186,14 +200,8 @@ impl SearchTools {
 }
 
 /// Searches a snapshot, and says what ran.
-pub(super) fn ranked(
-    snapshot: &Snapshot,
-    embedder: &dyn Embedder,
-    args: &Args,
-    statistics: Option<&Statistics>,
-) -> Result<(Vec<Hit>, Usage)> {
-    let request = Request { statistics, ..args.request() };
-    let answer = ranking::search(snapshot, embedder, &request).map_err(search_failure)?;
+pub(super) fn ranked(snapshot: &Snapshot, embedder: &dyn Embedder, request: &Request<'_>) -> Result<(Vec<Hit>, Usage)> {
+    let answer = ranking::search(snapshot, embedder, request).map_err(search_failure)?;
     let usage = Usage {
         embedding_model: answer.usage.dense.then(|| embedder.id().to_owned()),
         embed_time_ms: answer.usage.embed_time.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
@@ -206,10 +214,7 @@ pub(super) fn ranked(
 pub(super) fn search_failure(error: SearchError) -> Error {
     match error {
         SearchError::Embedding(error) => Error::field("embedding", format!("{}.", capitalized(&error.to_string()))),
-        SearchError::Unavailable(error) => {
-            let line = format!("The embedding provider does not answer: {error}. Try again, or search the workspace.");
-            Error::vector_store_unavailable(line)
-        }
+        SearchError::Unavailable(error) => provider_failure(&error),
         SearchError::NoSuchDocument => Error::field("path", "The index has no such file; see index_status."),
     }
 }

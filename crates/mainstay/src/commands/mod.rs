@@ -43,7 +43,7 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
     }
     log::start(&config.log)?;
     match &cli.command {
-        Command::Search(args) => return search::search(&config, args),
+        Command::Search(args) => return Ok(search::search(&config, args)),
         Command::Index(args) => return search::index(&config, args),
         _ => {}
     }

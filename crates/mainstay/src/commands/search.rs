@@ -2,7 +2,7 @@
 //! the same directory has the same index.
 
 use std::fmt::Write as _;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -37,8 +37,18 @@ impl Colours {
     }
 }
 
-/// Searches and prints the matches. The exit code is 1 if there are none, as that of grep.
-pub(super) fn search(config: &Config, args: &SearchArgs) -> anyhow::Result<ExitCode> {
+/// The exit code of an error; 1 says that nothing was found. As those of grep.
+const FAILED: u8 = 2;
+
+/// Searches and prints the matches.
+pub(super) fn search(config: &Config, args: &SearchArgs) -> ExitCode {
+    run(config, args).unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "mainstay: {}", terminal::line(&format!("{error:#}")));
+        ExitCode::from(FAILED)
+    })
+}
+
+fn run(config: &Config, args: &SearchArgs) -> anyhow::Result<ExitCode> {
     let words = args.words.join(" ");
     if words.trim().is_empty() {
         bail!("there is nothing to search for: say in words what to find, or name it");
@@ -111,9 +121,12 @@ fn text(found: &[Found], query: &str, colours: &Colours) -> String {
             let _ = write!(text, " {name_colour}{}{reset}", terminal::line(name));
         }
         let _ = writeln!(text, " {dim}{score:.2}{reset}");
-        for (at, line) in (*line_start..).zip(snippet.iter().flat_map(|snippet| snippet.lines())) {
+        for (at, line) in (*line_start..=*line_end).zip(snippet.iter().flat_map(|snippet| snippet.lines())) {
             let line = terminal::text(line);
-            let _ = writeln!(text, "{dim}{at:>5}{reset} {}", highlighted(&line, &words, colours));
+            let _ = match line.strip_prefix('…') {
+                Some(rest) => writeln!(text, "{dim}      …{rest}{reset}"),
+                None => writeln!(text, "{dim}{at:>5}{reset} {}", highlighted(&line, &words, colours)),
+            };
         }
         text.push('\n');
     }

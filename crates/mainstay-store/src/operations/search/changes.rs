@@ -19,6 +19,9 @@ macro_rules! select_document {
 }
 
 // The inner query has a limit of its own: the sums are those of one page and not of everything that is to follow.
+/// Not `LIKE`, which ignores case on SQLite and has signs of its own.
+const WITH_PREFIX: &str = "SELECT id FROM search_document WHERE namespace = $1 AND text IS NOT NULL \
+     AND substr(path, 1, length($2)) = $2 ORDER BY id";
 const AFTER: &str = concat!(
     select_document!(),
     "WHERE namespace = $1 AND version > $2 AND version <= (SELECT MAX(version) FROM \
@@ -61,6 +64,13 @@ impl SearchDocuments<'_> {
     /// The documents with these ids, in this order; those that do not exist are left out.
     pub async fn documents(self, namespace: &str, ids: &[String]) -> Result<Vec<StoredSearchDocument>> {
         find(&mut self.0.readers.acquire().await?.conn(), namespace, ids).await
+    }
+}
+
+impl SearchDocuments<'_> {
+    /// The ids of the documents whose paths begin with this text.
+    pub async fn ids_with_prefix(self, namespace: &str, prefix: &str) -> Result<Vec<String>> {
+        self.0.readers.all(WITH_PREFIX, &params![namespace, prefix]).await
     }
 }
 

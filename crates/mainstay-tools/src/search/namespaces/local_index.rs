@@ -38,9 +38,15 @@ pub(super) struct NamespaceIndex {
 
 impl NamespaceIndex {
     /// Nothing is opened yet.
-    pub(super) fn new(namespace: &str, data: &Path, embedder: LazyEmbedder, memory_bytes: u64) -> Self {
+    pub(super) fn new(
+        namespace: &str,
+        created_ms: i64,
+        data: &Path,
+        embedder: LazyEmbedder,
+        memory_bytes: u64,
+    ) -> Self {
         let key = blake3::hash(namespace.as_bytes()).to_hex();
-        let directory = data.join(format!("namespace-{}", &key[..32]));
+        let directory = data.join(format!("namespace-{}", &key[..32])).join(created_ms.to_string());
         let following = tokio::sync::Mutex::default();
         Self { namespace: namespace.to_owned(), directory, embedder, memory_bytes, index: OnceLock::new(), following }
     }
@@ -94,10 +100,19 @@ impl NamespaceIndex {
         if let Some(index) = self.index.get() {
             return Ok(index);
         }
+        self.remove_older();
         let directory = IndexDirectory::open(self.directory.clone(), Arc::new(map_segment));
         let directory = directory.map_err(|error| index_failure(&error.into()))?;
         let index = Index::open(directory, versions(&**self.embedder.get()?)).map_err(|error| index_failure(&error))?;
         Ok(self.index.get_or_init(|| index))
+    }
+
+    /// Removes the indexes of namespaces that had this name before. What cannot be removed only takes space.
+    fn remove_older(&self) {
+        let entries = self.directory.parent().and_then(|above| std::fs::read_dir(above).ok());
+        for entry in entries.into_iter().flatten().flatten().filter(|entry| entry.path() != self.directory) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
     }
 
     fn lock(&self) -> Result<BuildLock> {

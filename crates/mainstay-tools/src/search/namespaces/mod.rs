@@ -14,9 +14,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use mainstay_core::{Clock, Context, Error, Result};
+use mainstay_core::{Clock, Error, Result};
 use mainstay_search::embedding::Embedder;
 use mainstay_search::index::{Snapshot, Statistics};
+use mainstay_search::ranking::Request;
 use mainstay_store::{
     DeleteOutcome, NewSearchDocument, PutOutcome, SearchLimit, SearchLimits, SearchNamespace, Store,
     StoredSearchDocument, WriteMode,
@@ -46,7 +47,7 @@ pub(super) struct Namespaces {
     limits: SearchLimits,
     data: PathBuf,
     memory_bytes: u64,
-    open: Mutex<HashMap<String, Arc<NamespaceIndex>>>,
+    open: Mutex<HashMap<(String, i64), Arc<NamespaceIndex>>>,
 }
 
 /// What is searched.
@@ -123,12 +124,11 @@ impl Namespaces {
     }
 
     /// The documents to rank for a search.
-    async fn searched(&self, args: &Args) -> Result<Searched> {
-        let namespace = args.namespace.as_deref().unwrap_or_default();
+    async fn searched(&self, namespace: &SearchNamespace, args: &Args) -> Result<Searched> {
         // The database would return the best of all documents, of which a filter may leave nothing.
         if args.filter.is_empty() {
             let embedder = self.embedder.get()?.clone();
-            if let Some(found) = candidates::find(&self.store, embedder, namespace, args).await? {
+            if let Some(found) = candidates::find(&self.store, embedder, &namespace.name, args).await? {
                 return Ok(found);
             }
         }
@@ -137,33 +137,41 @@ impl Namespaces {
         Ok(Searched { snapshot, statistics: None })
     }
 
-    fn index(&self, namespace: &str) -> Arc<NamespaceIndex> {
+    /// The index of a namespace. One that was deleted and made again, or is of another store, has another.
+    fn index(&self, namespace: &SearchNamespace) -> Arc<NamespaceIndex> {
         let mut open = self.open.lock();
-        if open.len() >= MAX_OPEN && !open.contains_key(namespace) {
+        let key = (namespace.name.clone(), namespace.created_ms);
+        if open.len() >= MAX_OPEN && !open.contains_key(&key) {
             open.clear();
         }
         let new = || {
-            let index = NamespaceIndex::new(namespace, &self.data, self.embedder.clone(), self.memory_bytes);
+            let index = NamespaceIndex::new(&key.0, key.1, &self.data, self.embedder.clone(), self.memory_bytes);
             Arc::new(index)
         };
-        open.entry(namespace.to_owned()).or_insert_with(new).clone()
+        open.entry(key.clone()).or_insert_with(new).clone()
     }
 }
 
 impl SearchTools {
     /// Searches a namespace of the store.
-    pub(super) async fn search_namespace(&self, args: Args, _context: &Context) -> Result<Matches> {
+    pub(super) async fn search_namespace(&self, args: Args) -> Result<Matches> {
         let namespaces = self.namespaces();
         let name = args.namespace.clone().unwrap_or_default();
-        namespaces.find(&name).await?;
+        let found = namespaces.find(&name).await?;
+        // In an index, documents have their ids for paths.
+        let only = match args.filter.path_prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+            Some(prefix) => Some(within_limit(namespaces.store.search().ids_with_prefix(&name, prefix)).await?),
+            None => None,
+        };
         // A model behind HTTP is asked on a thread that may block, and once for each search.
-        let args = with_embedding(namespaces.embedder.get()?.clone(), args).await?;
-        let (args, embed_time) = args;
-        let searched = namespaces.searched(&args).await?;
+        let (args, embed_time) = with_embedding(namespaces.embedder.get()?.clone(), args).await?;
+        let searched = namespaces.searched(&found, &args).await?;
         let embedder = namespaces.embedder.get()?.clone();
         let snapshot = searched.snapshot.clone();
         let (hits, mut usage, args) = blocking(move || {
-            let (hits, usage) = ranked(&snapshot, &*embedder, &args, searched.statistics.as_ref())?;
+            let filter = args.filter.of_namespace(only);
+            let request = Request { filter, statistics: searched.statistics.as_ref(), ..args.request() };
+            let (hits, usage) = ranked(&snapshot, &*embedder, &request)?;
             Ok((hits, usage, args))
         })
         .await?;
@@ -219,8 +227,7 @@ impl SearchTools {
     /// Brings the index of a namespace up to date, or makes it anew.
     pub(super) async fn refresh_namespace(&self, name: &str, rebuild: bool) -> Result<()> {
         let namespaces = self.namespaces();
-        namespaces.find(name).await?;
-        let index = namespaces.index(name);
+        let index = namespaces.index(&namespaces.find(name).await?);
         if rebuild {
             index.clear().await?;
         }

@@ -68,6 +68,11 @@ async fn tags_and_titles_choose_documents() {
     let first = &result["matches"][0];
     assert_eq!(first["metadata"]["path"], json!("decisions/0001.md"));
     assert!(first["id"].as_str().unwrap().starts_with("long:"), "{first}");
+    let below = json!({"query": "words", "filter": {"path_prefix": "decisions/"}});
+    assert_eq!(found(&sample, below).await, ["decisions/0001.md"]);
+    assert_eq!(found(&sample, json!({"query": "words", "filter": {"path_prefix": "Decisions/"}})).await, [""; 0]);
+    let markdown = json!({"query": "words", "filter": {"tags": ["markdown"]}});
+    assert_eq!(found(&sample, markdown).await, ["decisions/0001.md"]);
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
-//! Failures of the files of an index, in words.
+//! Failures of the files of an index and of a model behind HTTP, in words.
 
 use std::io::ErrorKind;
 
 use mainstay_core::Error;
+use mainstay_search::embedding::EmbedError;
 use mainstay_search::index::IndexError;
 
 /// The index of a workspace cannot be read or written. It is a cache: nothing of the workspace is lost.
@@ -23,4 +24,17 @@ pub(in crate::search) fn index_failure(error: &IndexError) -> Error {
         }
     };
     Error::vector_store_unavailable(reason).with_detail(error)
+}
+
+/// A model behind HTTP gave no vectors.
+pub(in crate::search) fn provider_failure(error: &EmbedError) -> Error {
+    let line = match error {
+        EmbedError::Unavailable { .. } => {
+            format!("The embedding provider does not answer: {error}. Try again later.")
+        }
+        EmbedError::Refused { .. } | EmbedError::Malformed { .. } => {
+            format!("The embedding provider cannot be used: {error}. The operator has to correct search.provider.")
+        }
+    };
+    Error::vector_store_unavailable(line)
 }

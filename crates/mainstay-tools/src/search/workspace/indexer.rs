@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::{Dir, EntryKind, Metadata};
-use mainstay_search::chunk::{NotChunked, Tags};
+use mainstay_search::chunk::{NotChunked, is_generated};
 use mainstay_search::document::{self, NotPrepared, Prepared};
 use mainstay_search::embedding::Embedder;
 use mainstay_search::index::{DocumentPlace, Index, Snapshot, Update};
 use mainstay_search::segment::{DocumentRecord, SegmentBuilder};
 use parking_lot::Mutex;
 
-use super::failure::index_failure;
+use super::failure::{index_failure, provider_failure};
 use crate::progress::Progress;
 use crate::search::settings::SearchSettings;
 use crate::walk::{Collected, StopSignal, Visitor, WalkEntry};
@@ -94,6 +94,7 @@ impl<'a> Indexer<'a> {
             Ok(prepared) => self.add(&prepared),
             // The whole is being stopped.
             Err(NotPrepared::NotChunked(NotChunked::Cancelled)) => {}
+            Err(NotPrepared::Embedding(error)) => self.fail(provider_failure(&error)),
             Err(error) => self.fail(Error::internal(error)),
         }
     }
@@ -110,10 +111,10 @@ impl<'a> Indexer<'a> {
         let changed = if metadata.settled() { metadata.changed_ns() } else { UNSETTLED };
         let prepare =
             |content: &[u8]| document::prepare(path, content, metadata.size, changed, etag, self.embedder, wanted);
+        // What a program has written can be written again; search is about what people have.
+        let content = content.filter(|content| !is_generated(path, content));
         let prepared = match content.map(prepare) {
             None | Some(Err(NotPrepared::NotChunked(NotChunked::Binary))) => None,
-            // What a program has written can be written again; search is about what people have.
-            Some(Ok(prepared)) if document::path::tags(prepared.tags).contains(Tags::GENERATED) => None,
             Some(other) => Some(other?),
         };
         match prepared {

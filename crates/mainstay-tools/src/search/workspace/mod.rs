@@ -10,6 +10,6 @@ mod indexer;
 mod root_index;
 mod watch;
 
-pub(super) use failure::index_failure;
+pub(super) use failure::{index_failure, provider_failure};
 pub(super) use head::{Commit, Head};
 pub(super) use root_index::{RootIndex, Watching, map_segment};
