@@ -52,7 +52,7 @@ pub fn families(setup: &Setup, wanted: &[String]) -> Result<Vec<Family>> {
         context::family(setup),
         exec::family(&setup.workspace, &setup.exec),
         files::family(&setup.workspace, &setup.files),
-        search::family(setup)?,
+        search::family(&setup.workspace, &setup.exec, &setup.search, &setup.search_indexes, &setup.store)?,
         server::family(setup),
         solana::family(&setup.solana, &setup.store)?,
         templates::family(setup),

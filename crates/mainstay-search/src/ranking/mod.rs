@@ -17,7 +17,6 @@ mod files;
 mod filter;
 mod lexical;
 mod max_sim;
-mod naming;
 mod order;
 mod penalties;
 mod query;
@@ -30,11 +29,10 @@ mod vocabulary;
 
 pub use constants::{MAX_QUERY_BYTES, MAX_RESULTS};
 pub use filter::{Filter, Tests};
-pub use naming::{NamingDocument, documents_naming};
 pub use query::{QueryClass, query_names, query_words};
 pub use results::{Answer, Hit, Usage};
 pub use similar::{Span, similar, similar_with_statistics};
-pub use symbols::{Symbol, symbols};
+pub use symbols::{NamingDocument, Symbol, documents_naming, symbols};
 
 use std::time::Instant;
 

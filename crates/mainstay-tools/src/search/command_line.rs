@@ -9,10 +9,11 @@ use mainstay_search::ranking::{self, Filter, Request};
 use serde::Serialize;
 
 use super::embedders::Embedders;
+use super::file_contents::FileContents;
 use super::matches::Match;
+use super::query::search_failure;
 use super::settings::SearchSettings;
 use super::status::Status;
-use super::vector_search::{FileContents, search_failure};
 use super::workspace::RootIndex;
 use crate::git::repository_top;
 use crate::progress::Progress;

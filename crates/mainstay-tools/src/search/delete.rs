@@ -59,7 +59,7 @@ impl Tool for VectorDelete {
 
     async fn call(&self, args: Args, context: &Context) -> Result<Output> {
         let Args { namespace, ids, all, dry_run } = args;
-        if all == !ids.is_empty() || ids.len() > MAX_IDS {
+        if all != ids.is_empty() || ids.len() > MAX_IDS {
             let line = format!("Give either ids, at most {MAX_IDS}, or all: true to delete the namespace.");
             return Err(Error::field("ids", line));
         }

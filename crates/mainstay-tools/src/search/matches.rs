@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mainstay_core::WithText;
+use mainstay_core::{WithText, hex};
 use mainstay_search::ranking::Hit;
 
 /// The longest snippet.
@@ -101,11 +101,6 @@ impl Matches {
         }
         WithText { value: self, text }
     }
-}
-
-/// As the tools for files show etags.
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The first lines of a part of a text, at most so many. `None` if the text does not have that part.

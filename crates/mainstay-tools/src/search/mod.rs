@@ -13,30 +13,43 @@ mod vector_search;
 
 mod command_line;
 mod embedders;
+mod file_contents;
 mod matches;
+mod namespace_search;
 mod namespaces;
 mod provider;
+mod query;
 mod search_tools;
 mod settings;
 #[cfg(test)]
 mod tests;
 mod workspace;
 
+use std::path::Path;
+
 use mainstay_core::{Effect, Family, Result, Spec};
+use mainstay_sandbox::Workspace;
+use mainstay_sandbox::exec::ExecSettings;
+use mainstay_store::Store;
 
 pub use crate::progress::Progress;
 pub use command_line::{Found, NamedWorkspace, Query};
 pub use embedders::Embedders;
 pub use provider::EmbeddingProvider;
-pub(crate) use search_tools::SearchTools;
+use search_tools::SearchTools;
 pub use settings::{ProviderUse, SearchSettings};
 pub use status::Status;
 
-use crate::setup::Setup;
-
-/// The family with all its tools, in the order in which they are listed. Fails if a configured model cannot be used.
-pub(crate) fn family(setup: &Setup) -> Result<Family> {
-    let tools = SearchTools::of(setup)?;
+/// The family with all its tools, in the order in which they are listed. `indexes` is the directory for indexes. Fails if a
+/// configured model cannot be used.
+pub(crate) fn family(
+    workspace: &Workspace,
+    exec: &ExecSettings,
+    settings: &SearchSettings,
+    indexes: &Path,
+    store: &Store,
+) -> Result<Family> {
+    let tools = SearchTools::new(workspace, exec, settings, indexes, store)?;
     Ok(Family::new("search")
         .tool(vector_search::VectorSearch(tools.clone()))
         .tool(symbols::SearchSymbols(tools.clone()))

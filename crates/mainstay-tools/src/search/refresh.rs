@@ -37,7 +37,7 @@ impl Tool for IndexRefresh {
     async fn call(&self, args: Args, context: &Context) -> Result<WithText<Output>> {
         let Args { namespace, rebuild } = args;
         let Some(roots) = self.0.roots(namespace.as_deref()) else {
-            self.0.refresh_namespace(namespace.as_deref().unwrap_or_default(), rebuild).await?;
+            self.0.namespaces().refresh(namespace.as_deref().unwrap_or_default(), rebuild).await?;
             return self.output(namespace).await;
         };
         let roots: Vec<_> = roots.into_iter().map(|root| root.index.clone()).collect();

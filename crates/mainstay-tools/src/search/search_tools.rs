@@ -5,15 +5,16 @@ use std::sync::Arc;
 
 use mainstay_core::{Error, Result};
 use mainstay_sandbox::Workspace;
+use mainstay_sandbox::exec::ExecSettings;
 use mainstay_search::embedding::Embedder;
 use mainstay_search::index::Snapshot;
+use mainstay_store::Store;
 
 use super::embedders::Embedders;
 use super::namespaces::Namespaces;
 use super::settings::SearchSettings;
 use super::workspace::{Commit, Head, RootIndex};
 use crate::progress::Progress;
-use crate::setup::Setup;
 
 /// Shared by all tools of the family.
 #[derive(Clone)]
@@ -42,8 +43,13 @@ pub(super) struct Searched {
 
 impl SearchTools {
     /// Nothing is opened before the first search, but configured models are loaded.
-    pub(super) fn of(setup: &Setup) -> Result<Self> {
-        let Setup { workspace, exec, search: settings, search_indexes: data, store, .. } = setup;
+    pub(super) fn new(
+        workspace: &Workspace,
+        exec: &ExecSettings,
+        settings: &SearchSettings,
+        data: &Path,
+        store: &Store,
+    ) -> Result<Self> {
         let embedders = Embedders::new(settings)?;
         let root = |(at, root): (usize, &Arc<mainstay_sandbox::Root>)| {
             // A path that is no text cannot be named by a caller; such a root is searched with the others alone.

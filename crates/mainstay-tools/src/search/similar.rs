@@ -5,9 +5,10 @@ use mainstay_search::ranking::{self, Filter, Span};
 use serde::Deserialize;
 
 use super::matches::{Matches, Usage};
+use super::query::search_failure;
 use super::search_tools::{SearchTools, Searched};
 use super::spec;
-use super::vector_search::search_failure;
+
 use crate::progress::{Progress, run_with_progress};
 
 pub(crate) struct SearchSimilar(pub(super) SearchTools);

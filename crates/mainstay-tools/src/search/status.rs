@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use mainstay_core::{Context, Effect, Pace, Result, Spec, Spelling, Tool, WithText};
+use mainstay_store::SearchNamespace;
 use serde::{Deserialize, Serialize};
 
 use super::search_tools::SearchTools;
@@ -79,6 +80,29 @@ impl SearchTools {
             all.extend(self.namespace_status(namespace).await?);
         }
         Ok(all)
+    }
+
+    /// The state of namespaces of the store; of all without a name.
+    async fn namespace_status(&self, name: Option<&str>) -> Result<Vec<Status>> {
+        let namespaces = self.namespaces();
+        let found = match name {
+            Some(name) => vec![namespaces.find(name).await?],
+            None => namespaces.all().await?,
+        };
+        let embedder = namespaces.embedder()?;
+        let status = |namespace: SearchNamespace| Status {
+            namespace: namespace.name,
+            documents: namespace.documents,
+            chunks: namespace.chunks,
+            bytes: namespace.bytes,
+            segments: 0,
+            complete: true,
+            watched: true,
+            not_watched: None,
+            model: embedder.id().to_owned(),
+            dimensions: embedder.dimensions() as u64,
+        };
+        Ok(found.into_iter().map(status).collect())
     }
 }
 

@@ -56,6 +56,8 @@ impl Fixture {
             code_cache: base.join("code"),
             context: ContextSettings::default(),
             templates: TemplatesSettings::default(),
+            search: mainstay_tools::search::SearchSettings::default(),
+            search_indexes: base.join("search"),
             solana: mainstay_tools::SolanaSettings::default(),
             // Caches are opened in the workspace, so that the attacks reach them, too.
             caches: inside.clone(),

@@ -9,7 +9,7 @@ use mainstay_search::index::{Snapshot, Statistics, TermCounts};
 use mainstay_search::ranking::query_words;
 use mainstay_store::{SearchCandidates, Store, WordFrequency};
 
-use super::super::vector_search::Args;
+use super::super::query::Args;
 use super::prepared::restored;
 use super::{Searched, within_limit};
 use crate::progress::blocking;

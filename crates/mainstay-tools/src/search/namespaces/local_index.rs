@@ -23,7 +23,7 @@ const PAGE: u32 = 500;
 const WAIT_STEP: Duration = Duration::from_millis(20);
 
 /// How long it waits. Following changes takes as long as analysing their documents.
-const WAIT_LIMIT: Duration = Duration::from_secs(60);
+const WAIT_LIMIT: Duration = Duration::from_mins(1);
 
 /// The index of a namespace. Processes that share a data directory share it.
 pub(super) struct NamespaceIndex {

@@ -17,7 +17,6 @@ use std::time::Duration;
 use mainstay_core::{Clock, Error, Result};
 use mainstay_search::embedding::Embedder;
 use mainstay_search::index::{Snapshot, Statistics};
-use mainstay_search::ranking::Request;
 use mainstay_store::{
     DeleteOutcome, NewSearchDocument, PutOutcome, SearchLimit, SearchLimits, SearchNamespace, Store,
     StoredSearchDocument, WriteMode,
@@ -25,11 +24,8 @@ use mainstay_store::{
 use parking_lot::Mutex;
 
 use super::embedders::LazyEmbedder;
-use super::matches::{Match, Matches, snippet};
-use super::search_tools::SearchTools;
+use super::query::Args;
 use super::settings::SearchSettings;
-use super::status::Status;
-use super::vector_search::{Args, ranked};
 use crate::progress::blocking;
 use local_index::NamespaceIndex;
 pub(super) use prepared::{NewDocument, prepare};
@@ -51,10 +47,10 @@ pub(super) struct Namespaces {
 }
 
 /// What is searched.
-struct Searched {
-    snapshot: Arc<Snapshot>,
+pub(super) struct Searched {
+    pub(super) snapshot: Arc<Snapshot>,
     /// Of all documents, if only some are in the snapshot.
-    statistics: Option<Statistics>,
+    pub(super) statistics: Option<Statistics>,
 }
 
 impl Namespaces {
@@ -119,12 +115,36 @@ impl Namespaces {
         Err(Error::field("namespace", format!("There is no root and no namespace {shown:?}; namespaces: {known}.")))
     }
 
-    async fn all(&self) -> Result<Vec<SearchNamespace>> {
+    /// The model with which documents are indexed.
+    pub(super) fn embedder(&self) -> Result<&Arc<dyn Embedder>> {
+        self.embedder.get()
+    }
+
+    /// Documents by their ids, in this order.
+    pub(super) async fn documents(&self, namespace: &str, ids: &[String]) -> Result<Vec<StoredSearchDocument>> {
+        within_limit(self.store.search().documents(namespace, ids)).await
+    }
+
+    /// The ids of documents whose paths begin with a text.
+    pub(super) async fn ids_with_prefix(&self, namespace: &str, prefix: &str) -> Result<Vec<String>> {
+        within_limit(self.store.search().ids_with_prefix(namespace, prefix)).await
+    }
+
+    /// Brings the index of a namespace up to date, or makes it anew.
+    pub(super) async fn refresh(&self, name: &str, rebuild: bool) -> Result<()> {
+        let index = self.index(&self.find(name).await?);
+        if rebuild {
+            index.clear().await?;
+        }
+        index.up_to_date(&self.store).await.map(drop)
+    }
+
+    pub(super) async fn all(&self) -> Result<Vec<SearchNamespace>> {
         within_limit(self.store.search().namespaces()).await
     }
 
     /// The documents to rank for a search.
-    async fn searched(&self, namespace: &SearchNamespace, args: &Args) -> Result<Searched> {
+    pub(super) async fn searched(&self, namespace: &SearchNamespace, args: &Args) -> Result<Searched> {
         // The database would return the best of all documents, of which a filter may leave nothing.
         if args.filter.is_empty() {
             let embedder = self.embedder.get()?.clone();
@@ -150,110 +170,6 @@ impl Namespaces {
         };
         open.entry(key.clone()).or_insert_with(new).clone()
     }
-}
-
-impl SearchTools {
-    /// Searches a namespace of the store.
-    pub(super) async fn search_namespace(&self, args: Args) -> Result<Matches> {
-        let namespaces = self.namespaces();
-        let name = args.namespace.clone().unwrap_or_default();
-        let found = namespaces.find(&name).await?;
-        // In an index, documents have their ids for paths.
-        let only = match args.filter.path_prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
-            Some(prefix) => Some(within_limit(namespaces.store.search().ids_with_prefix(&name, prefix)).await?),
-            None => None,
-        };
-        // A model behind HTTP is asked on a thread that may block, and once for each search.
-        let (args, embed_time) = with_embedding(namespaces.embedder.get()?.clone(), args).await?;
-        let searched = namespaces.searched(&found, &args).await?;
-        let embedder = namespaces.embedder.get()?.clone();
-        let snapshot = searched.snapshot.clone();
-        let (hits, mut usage, args) = blocking(move || {
-            let filter = args.filter.of_namespace(only);
-            let request = Request { filter, statistics: searched.statistics.as_ref(), ..args.request() };
-            let (hits, usage) = ranked(&snapshot, &*embedder, &request)?;
-            Ok((hits, usage, args))
-        })
-        .await?;
-        usage.embed_time_ms = embed_time.or(usage.embed_time_ms);
-        let ids: Vec<String> = hits.iter().map(|hit| hit.path.clone()).collect();
-        let documents = within_limit(namespaces.store.search().documents(&name, &ids)).await?;
-        let documents: HashMap<String, StoredSearchDocument> =
-            documents.into_iter().map(|document| (document.id.clone(), document)).collect();
-        let mut matches = Vec::with_capacity(hits.len());
-        for hit in hits {
-            // Deleted since it was found.
-            let Some(document) = documents.get(&hit.path) else { continue };
-            let part = searched.snapshot.parts.get(hit.place.0).filter(|_| args.include_vectors);
-            let vector = part.and_then(|part| part.segment.unit_vector(hit.place.1));
-            let text = Some(document.text.as_bytes()).filter(|_| args.snippet_lines > 0);
-            let text = text.and_then(|text| snippet(text, hit.start_byte, hit.end_byte, args.snippet_lines));
-            let id = match document.chunks {
-                0 | 1 => document.id.clone(),
-                _ => format!("{}:{}-{}", document.id, hit.first_line, hit.last_line),
-            };
-            let mut one = Match::of(hit, document.path.clone(), None);
-            one.metadata.tags.extend(document.tags.iter().cloned());
-            one.metadata.etag = Some(document.etag.clone());
-            (one.id, one.metadata.snippet, one.vector) = (id, text, vector);
-            matches.push(one);
-        }
-        Ok(Matches { matches, usage })
-    }
-
-    /// The state of namespaces of the store; of all without a name.
-    pub(super) async fn namespace_status(&self, name: Option<&str>) -> Result<Vec<Status>> {
-        let namespaces = self.namespaces();
-        let found = match name {
-            Some(name) => vec![namespaces.find(name).await?],
-            None => namespaces.all().await?,
-        };
-        let embedder = namespaces.embedder.get()?;
-        let status = |namespace: SearchNamespace| Status {
-            namespace: namespace.name,
-            documents: namespace.documents,
-            chunks: namespace.chunks,
-            bytes: namespace.bytes,
-            segments: 0,
-            complete: true,
-            watched: true,
-            not_watched: None,
-            model: embedder.id().to_owned(),
-            dimensions: embedder.dimensions() as u64,
-        };
-        Ok(found.into_iter().map(status).collect())
-    }
-
-    /// Brings the index of a namespace up to date, or makes it anew.
-    pub(super) async fn refresh_namespace(&self, name: &str, rebuild: bool) -> Result<()> {
-        let namespaces = self.namespaces();
-        let index = namespaces.index(&namespaces.find(name).await?);
-        if rebuild {
-            index.clear().await?;
-        }
-        index.up_to_date(&namespaces.store).await.map(drop)
-    }
-}
-
-/// The arguments with the query's vector, and how long the model took for it.
-async fn with_embedding(embedder: Arc<dyn Embedder>, mut args: Args) -> Result<(Args, Option<u64>)> {
-    let is_asked = args.embedding.is_none() && args.query.as_deref().is_some_and(|query| !query.trim().is_empty());
-    if !is_asked {
-        return Ok((args, None));
-    }
-    blocking(move || {
-        let began = std::time::Instant::now();
-        let mut vector = Vec::new();
-        let query = args.query.as_deref().unwrap_or_default();
-        let query =
-            query.get(..query.floor_char_boundary(mainstay_search::ranking::MAX_QUERY_BYTES)).unwrap_or_default();
-        let embedded = embedder.embed_query(query, &mut vector);
-        embedded.map_err(|error| super::vector_search::search_failure(error.into()))?;
-        args.embedding = Some(vector);
-        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok((args, Some(took)))
-    })
-    .await
 }
 
 /// Runs an operation of the store; one that fails or takes too long means that the store is away.

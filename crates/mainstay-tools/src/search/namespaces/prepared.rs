@@ -7,7 +7,7 @@ use mainstay_search::embedding::Embedder;
 use mainstay_search::segment::Versions;
 use mainstay_store::{NewSearchDocument, SearchChunk, StoredSearchDocument};
 
-use super::super::vector_search::search_failure;
+use super::super::query::search_failure;
 
 /// Frequency with which a tag is stored: it is looked for, and counts for nothing.
 const TAG_IMPACT: u8 = 1;
@@ -63,7 +63,7 @@ fn analyzed(
         NotPrepared::Vector(error) => Error::internal(error),
         NotPrepared::Embedding(error) => search_failure(error.into()),
     })?;
-    prepared.path = id.to_owned();
+    id.clone_into(&mut prepared.path);
     let language = Some(language(prepared.language)).filter(|language| !language.is_empty());
     let mut tags: Vec<u64> = tags.iter().map(String::as_str).chain(language).map(tag_hash).collect();
     tags.sort_unstable();

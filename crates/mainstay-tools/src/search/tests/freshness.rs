@@ -107,7 +107,9 @@ async fn a_damaged_index_is_built_again() {
         &|| std::fs::write(&segment()[0], "short").unwrap(),
         &|| {
             let mut bytes = std::fs::read(&segment()[0]).unwrap();
-            bytes.iter_mut().for_each(|byte| *byte ^= 0x55);
+            for byte in &mut bytes {
+                *byte ^= 0x55;
+            }
             std::fs::write(&segment()[0], bytes).unwrap();
         },
         &|| std::fs::remove_file(&segment()[0]).unwrap(),
@@ -157,7 +159,8 @@ async fn a_batch_is_written_whenever_the_memory_is_full() {
     let settings = SearchSettings { memory_bytes: 1 << 20, ..SearchSettings::default() };
     let sample = Sample::with(&[], settings).await;
     for number in 0..300 {
-        let body: String = (0..40).map(|line| format!("    let value_{line}_{number} = compute_{line}();\n")).collect();
+        let lines = (0..40).map(|line| format!("    let value_{line}_{number} = compute_{line}();\n"));
+        let body = lines.collect::<Vec<_>>().concat();
         sample.write(&format!("src/f{number}.rs"), &format!("pub fn function_{number}() {{\n{body}}}\n"));
     }
     assert_eq!(sample.found("function_123").await.first().unwrap(), "src/f123.rs");

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use mainstay_core::{Context, Registry, Result};
 use serde_json::{Value, json};
 
-use super::family;
 use super::settings::SearchSettings;
 use crate::setup::Setup;
 use crate::testing::setup_in;
@@ -29,7 +28,7 @@ impl Sample {
     async fn with(files: &[(&str, &str)], settings: SearchSettings) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let setup = Setup { search: settings, ..setup_in(&directory).await };
-        let registry = Registry::new(vec![family(&setup).unwrap()]).unwrap();
+        let registry = registry(&setup);
         let sample = Self { directory, setup, registry };
         for (path, content) in files {
             sample.write(path, content);
@@ -39,7 +38,7 @@ impl Sample {
 
     /// Another server on the same workspace, data directory and store.
     fn another(&self) -> Registry {
-        Registry::new(vec![family(&self.setup).unwrap()]).unwrap()
+        registry(&self.setup)
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -64,6 +63,11 @@ impl Sample {
     async fn status(&self) -> Value {
         self.call("index_status", json!({})).await.unwrap()["namespaces"][0].clone()
     }
+}
+
+fn registry(setup: &Setup) -> Registry {
+    let Setup { workspace, exec, search, search_indexes, store, .. } = setup;
+    Registry::new(vec![super::family(workspace, exec, search, search_indexes, store).unwrap()]).unwrap()
 }
 
 async fn call(registry: &Registry, tool: &str, args: Value) -> Result<Value> {

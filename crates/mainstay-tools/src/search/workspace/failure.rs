@@ -12,16 +12,12 @@ pub(in crate::search) fn index_failure(error: &IndexError) -> Error {
         IndexError::Io(error) => error.kind(),
         IndexError::Segment(_) => ErrorKind::InvalidData,
     };
-    let reason = match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "No space is left for the search index in the data directory; free some and search again."
-        }
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            "The search index cannot be written; check the permissions of the data directory."
-        }
-        _ => {
-            "The search index cannot be used now; the server's log has the reason. index_refresh with rebuild makes a new one."
-        }
+    let reason = if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+        "No space is left for the search index in the data directory; free some and search again."
+    } else if matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) {
+        "The search index cannot be written; check the permissions of the data directory."
+    } else {
+        "The search index cannot be used now; the server's log has the reason. index_refresh with rebuild makes a new one."
     };
     Error::vector_store_unavailable(reason).with_detail(error)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mainstay_code::churn::Layout;
-use mainstay_core::Result;
+use mainstay_core::{Result, hex};
 use mainstay_sandbox::Workspace;
 use mainstay_sandbox::exec::ExecSettings;
 use sha1::{Digest as _, Sha1};
@@ -45,7 +45,7 @@ impl Commit {
         let mut hash = Sha1::new();
         hash.update(format!("blob {}\0", content.len()));
         hash.update(content);
-        let id = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let id = hex(&hash.finalize());
         (id == *blob).then_some(self.id.as_str())
     }
 }

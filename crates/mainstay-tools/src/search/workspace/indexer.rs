@@ -117,14 +117,12 @@ impl<'a> Indexer<'a> {
             None | Some(Err(NotPrepared::NotChunked(NotChunked::Binary))) => None,
             Some(other) => Some(other?),
         };
-        match prepared {
-            Some(prepared) => Ok(prepared),
-            // Without terms: nothing of it could be shown, so its path must not be found either.
-            None => {
-                let empty = document::prepare(path, b"", metadata.size, changed, etag, self.embedder, wanted)?;
-                Ok(Prepared { terms: Vec::new(), ..empty })
-            }
+        if let Some(prepared) = prepared {
+            return Ok(prepared);
         }
+        let empty = document::prepare(path, b"", metadata.size, changed, etag, self.embedder, wanted)?;
+        // Without terms: nothing of it could be shown, so its path must not be found either.
+        Ok(Prepared { terms: Vec::new(), ..empty })
     }
 
     /// Adds a document to the batch, which is written when it is full.

@@ -167,17 +167,6 @@ impl RootIndex {
         }
     }
 
-    /// Waits for another process that indexes the same root.
-    fn lock_build(&self, index: &Index, progress: &Progress) -> Result<BuildLock> {
-        loop {
-            if let Some(lock) = index.try_build_lock().map_err(|error| index_failure(&error))? {
-                return Ok(lock);
-            }
-            progress.check()?;
-            std::thread::sleep(WAIT_STEP);
-        }
-    }
-
     /// Looks at all files, and watches them from before that on.
     fn scan(self: &Arc<Self>, refresh: &mut Refresh, progress: &Progress) -> Result<Arc<Snapshot>> {
         let began = Instant::now();
@@ -193,7 +182,7 @@ impl RootIndex {
             }
         }
         let index = self.index()?;
-        let _building = self.lock_build(index, progress)?;
+        let _building = lock_build(index, progress)?;
         let base = index.refreshed().map_err(|error| index_failure(&error))?;
         if !base.is_complete() {
             // For a first build, which may take long, it is worth finding out how much there is to do.
@@ -336,4 +325,15 @@ pub(in crate::search) fn map_segment(file: &File) -> io::Result<Bytes> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut &*file, &mut bytes)?;
     Ok(Arc::new(bytes))
+}
+
+/// Waits for another process that indexes the same root.
+fn lock_build(index: &Index, progress: &Progress) -> Result<BuildLock> {
+    loop {
+        if let Some(lock) = index.try_build_lock().map_err(|error| index_failure(&error))? {
+            return Ok(lock);
+        }
+        progress.check()?;
+        std::thread::sleep(WAIT_STEP);
+    }
 }
