@@ -10,6 +10,7 @@ pub(crate) mod options;
 pub(crate) mod process_cost;
 pub(crate) mod program_run;
 pub(crate) mod pseudo_random;
+pub(crate) mod reply;
 pub(crate) mod report;
 pub(crate) mod sample;
 pub(crate) mod servers;

@@ -8,13 +8,13 @@ use crate::bench_support::cell::Cell;
 use crate::bench_support::message::tool_call;
 use crate::bench_support::options::Settings;
 use crate::bench_support::progress;
+use crate::bench_support::reply;
 use crate::bench_support::servers::Build;
 use crate::bench_support::stdio::Load;
 use crate::workspace::contenders::{
     Contenders, FILESYSTEM, MAINSTAY, MAINSTAY_MEMORY, MAINSTAY_SMALL, MAINSTAY_TMPFS, named_for,
 };
 use crate::workspace::files::{EDITS, LARGE_READ, SMALL_READ, last_line, write_edited};
-use crate::workspace::reply;
 use crate::workspace::rounds::Rounds;
 
 pub(crate) const IN_FLIGHT: [usize; 2] = [1, 64];

@@ -9,10 +9,10 @@ use serde_json::json;
 
 use crate::bench_support::message::tool_call;
 use crate::bench_support::options::Settings;
+use crate::bench_support::reply;
 use crate::bench_support::{progress, turns};
 use crate::workspace::contenders::{Contenders, FILESYSTEM, MAINSTAY, named_for};
 use crate::workspace::files::WorkspaceFiles;
-use crate::workspace::reply;
 use crate::workspace::timing::{Elapsed, Timing};
 
 pub(crate) const WHOLE: &str = "every file";
