@@ -8,6 +8,7 @@ mod analysis;
 mod bench_support;
 mod context;
 mod protocol;
+mod search;
 mod solana;
 mod workspace;
 
@@ -24,6 +25,7 @@ enum Benchmark {
     Context(context::Arguments),
     Analysis(analysis::Arguments),
     Solana(solana::Arguments),
+    Search(search::Arguments),
 }
 
 /// One thread for all of it: the load generator must leave the other cores to the server.
@@ -37,6 +39,7 @@ async fn main() -> Result<()> {
             Benchmark::Context(arguments) => context::run(arguments).await,
             Benchmark::Analysis(arguments) => analysis::run(arguments).await,
             Benchmark::Solana(arguments) => solana::run(arguments).await,
+            Benchmark::Search(arguments) => search::run(arguments).await,
         }
     })
     .await

@@ -20,8 +20,11 @@ const PROFILE: [&str; 2] = ["--profile", "dist"];
 const SANDBOX: &str = "mainstay-sandbox";
 const SPAWN_RATE: &str = "spawn_rate";
 
-/// The benchmark that reads well-known source code.
+/// The benchmarks that read well-known source code.
 const ANALYSIS: &str = "analysis";
+const SEARCH: &str = "search";
+/// The option of the latter that names a checkout of tokio; then nothing has to be downloaded.
+const TOKIO: &str = "--tokio";
 
 /// A subcommand of the package `bench`.
 struct Benchmark {
@@ -54,6 +57,11 @@ const BENCHMARKS: &[Benchmark] = &[
         about: "reads of the Solana chain through the server, and at a node",
         peers: &[Tool::Node, Tool::Surfpool],
     },
+    Benchmark {
+        name: SEARCH,
+        about: "search by meaning: quality, cost, large workspaces, and edits",
+        peers: &[Tool::Python, Tool::Semble],
+    },
 ];
 
 pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode> {
@@ -74,6 +82,9 @@ pub(crate) fn bench(project: &Project, arguments: &[String]) -> Result<ExitCode>
     }
     if name == ANALYSIS {
         provide_sources(project, &tools)?;
+    }
+    if name == SEARCH && !rest.iter().any(|argument| argument.starts_with(TOKIO)) {
+        provide_tokio(project, &tools)?;
     }
     // The product by itself, with no features but its own; then the benchmark with its peers.
     let build = |more: &[&str]| process::run(project.cargo().arg("build").args(PROFILE).args(more));
@@ -99,6 +110,14 @@ fn provide_sources(project: &Project, tools: &Tools) -> Result<()> {
         corpus.copy_to(&trees.join(name))?;
     }
     Ok(())
+}
+
+/// Puts tokio's crates where the benchmark of search looks for them.
+fn provide_tokio(project: &Project, tools: &Tools) -> Result<()> {
+    let corpora = Corpora { directory: project.target.join("oracle"), python: tools.python() };
+    let corpus = corpora.tokio()?;
+    println!("{} files of {}", corpus.files.len(), corpus.about);
+    corpus.copy_to(&project.target.join("bench-data/search/tokio"))
 }
 
 fn has_example(project: &Project, package: &str, example: &str) -> bool {

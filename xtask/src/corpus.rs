@@ -20,6 +20,15 @@ const CRATES: [(&str, &str); 4] = [("tokio", "1.54.1"), ("regex", "1.13.1"), ("s
 const CRATES_MEASURED: [&str; 9] =
     ["tokio", "regex", "regex-automata", "regex-syntax", "serde", "serde_core", "serde_derive", "clap", "clap_builder"];
 
+/// Those of one repository, as far as they are published.
+const TOKIO_CRATES: [(&str, &str); 5] = [
+    ("tokio", "1.54.1"),
+    ("tokio-macros", "2.7.2"),
+    ("tokio-stream", "0.1.19"),
+    ("tokio-test", "0.4.6"),
+    ("tokio-util", "0.7.20"),
+];
+
 const DOWNLOAD_LIMIT: Duration = Duration::from_mins(5);
 
 /// Source files of one language.
@@ -88,17 +97,29 @@ impl Corpora {
         Ok(Corpus { about: names(&NPM_PACKAGES), base: home, files })
     }
 
-    /// A package that depends on the crates makes cargo download them; what it says of them is where they are.
     pub(crate) fn rust(&self) -> Result<Corpus> {
-        let home = self.directory.join("rust");
+        self.crates("rust", &CRATES, &CRATES_MEASURED)
+    }
+
+    /// The crates of tokio's repository.
+    pub(crate) fn tokio(&self) -> Result<Corpus> {
+        self.crates("tokio", &TOKIO_CRATES, &TOKIO_CRATES.map(|(name, _)| name))
+    }
+
+    /// A package that depends on the crates makes cargo download them; what it says of them is where they are.
+    fn crates(&self, name: &str, wanted: &[(&str, &str)], measured: &[&str]) -> Result<Corpus> {
+        let home = self.directory.join(name);
         fs::create_dir_all(home.join("src"))?;
         fs::write(home.join("src/lib.rs"), "")?;
         let dependency = |(name, version): &(&str, &str)| format!("{name} = \"={version}\"\n");
-        let dependencies: String = CRATES.iter().map(dependency).collect::<Vec<_>>().concat();
+        let mut dependencies: String = wanted.iter().map(dependency).collect::<Vec<_>>().concat();
+        // Which serde takes along only with a feature.
+        if wanted.iter().any(|(name, _)| *name == "serde") {
+            dependencies.push_str("\n[dependencies.serde_derive]\nversion = \"*\"\n");
+        }
         let manifest = home.join("Cargo.toml");
         let package = "[package]\nname = \"corpus\"\nversion = \"0.0.0\"\nedition = \"2024\"\n";
-        let derive = "[dependencies.serde_derive]\nversion = \"*\"\n";
-        fs::write(&manifest, format!("{package}\n[workspace]\n\n[dependencies]\n{dependencies}\n{derive}"))?;
+        fs::write(&manifest, format!("{package}\n[workspace]\n\n[dependencies]\n{dependencies}"))?;
         let output = Command::new(cargo())
             .args(["metadata", "--quiet", "--format-version", "1", "--manifest-path"])
             .arg(&manifest)
@@ -113,14 +134,14 @@ impl Corpora {
         for package in metadata["packages"].as_array().into_iter().flatten() {
             let name = package["name"].as_str().unwrap_or_default();
             let manifest = Path::new(package["manifest_path"].as_str().unwrap_or_default());
-            if let (true, Some(directory)) = (CRATES_MEASURED.contains(&name), manifest.parent()) {
+            if let (true, Some(directory)) = (measured.contains(&name), manifest.parent()) {
                 files.extend(source_files(directory, "rs")?);
                 // Cargo unpacks all crates of a registry into one directory.
                 directory.parent().unwrap_or(directory).clone_into(&mut base);
             }
         }
         files.sort();
-        Ok(Corpus { about: names(&CRATES), base, files })
+        Ok(Corpus { about: names(wanted), base, files })
     }
 
     fn run(&self, command: &mut Command, name: &str) -> Result<()> {

@@ -46,6 +46,8 @@ const SCHEMATHESIS: Pin = Pin { package: "schemathesis", version: "4.32.5" };
 const RADON: Pin = Pin { package: "radon", version: "6.0.1" };
 const LIZARD: Pin = Pin { package: "lizard", version: "1.24.3" };
 const COMPLEXIPY: Pin = Pin { package: "complexipy", version: "8.3.0" };
+/// A search for code, beside which ours is measured.
+const SEMBLE: Pin = Pin { package: "semble", version: "0.7.0" };
 const ESLINT: Pin = Pin { package: "eslint", version: "10.14.0" };
 const ESLINT_SONARJS: Pin = Pin { package: "eslint-plugin-sonarjs", version: "4.2.2" };
 /// What the training of the embedding model calculates with.
@@ -88,6 +90,7 @@ pub(crate) enum Tool {
     Radon,
     Lizard,
     Complexipy,
+    Semble,
     EslintSonarjs,
 }
 
@@ -181,6 +184,7 @@ impl Tools {
             Tool::Radon => self.pip_install(&RADON),
             Tool::Lizard => self.pip_install(&LIZARD),
             Tool::Complexipy => self.pip_install(&COMPLEXIPY),
+            Tool::Semble => self.pip_install(&SEMBLE),
             Tool::EslintSonarjs => {
                 self.npm_install(&ESLINT)?;
                 self.npm_install(&ESLINT_SONARJS)

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::bench_support::servers::{Build, Programs};
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub(crate) struct Options {
     /// Seconds under load in each round [default: 1.5 to 3, by benchmark]
     #[arg(long)]

@@ -54,6 +54,10 @@ impl Latencies {
         }
     }
 
+    pub(crate) fn percentiles(&mut self) -> Percentiles {
+        Percentiles { count: self.0.len(), p50_ms: self.percentile(50) / 1e3, p99_ms: self.percentile(99) / 1e3 }
+    }
+
     /// In microseconds; 0 when nothing was measured.
     fn percentile(&mut self, percent: usize) -> f64 {
         if self.0.is_empty() {
@@ -63,6 +67,14 @@ impl Latencies {
         let (_, latency, _) = self.0.select_nth_unstable(rank);
         latency.as_secs_f64() * 1e6
     }
+}
+
+/// How long calls took that were made one after the other.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Percentiles {
+    pub(crate) count: usize,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
 }
 
 /// One round of one cell.

@@ -182,6 +182,12 @@ impl Server {
         Ok((server, port))
     }
 
+    /// Ends the process and waits until it is gone. One that is only dropped is waited for at some later time, and its
+    /// processor time would count as that of a program that runs then.
+    pub(crate) async fn stop(mut self) -> Result<()> {
+        self.child.kill().await.with_context(|| format!("{} cannot be ended", self.name))
+    }
+
     pub(crate) fn log_tail(&self) -> String {
         let log = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();

@@ -2,8 +2,8 @@
 //!
 //! A word's weighted frequency is that of BM25F: the sum over the fields of `weight · tf / (1 - b + b · length /
 //! average)`. The averages are constants, so that an impact never changes because other documents do. They are the
-//! means of six repositories in six languages (aiohttp, gin, gson, libuv, serde, zod), each counting the same, as the
-//! example `evaluate` prints them. Averages over all their chunks instead change the mean NDCG@10 by 0.3 points.
+//! means of six repositories in six languages (aiohttp, gin, gson, libuv, serde, zod), each counting the same, as
+//! `cargo xtask bench search --json FILE` saves them. Averages over all their chunks instead change the mean NDCG@10 by 0.3 points.
 
 use super::hashing::term_hash;
 use super::impact::quantize;
