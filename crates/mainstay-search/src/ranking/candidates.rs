@@ -39,7 +39,7 @@ pub(super) struct Candidates {
 
 pub(super) fn candidates(view: &View<'_>, vector: Option<&QueryVector>, lexical: &LexicalScores) -> Candidates {
     let nearest = vector.map_or_else(Vec::new, |vector| vector.nearest(view, NEAREST));
-    let best = lexical.best_chunks(NEAREST);
+    let best = lexical.best_chunks();
     let mut cosines: HashMap<ChunkPlace, f32> = nearest.into_iter().collect();
     if let Some(vector) = vector {
         // A chunk found by its words needs its cosine too: with 0, it would rank behind all found by vector.

@@ -8,8 +8,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::candidates::Candidates;
 use super::constants::{
-    DENSE_CHUNKS, F_DENSE, F_FILE_LEXICAL, F_LEXICAL, F_LINES, F_NAME, F_STEM, F_STEM_SOFT, LEXICAL_FILES,
-    PREFIX_LETTERS, PREFIX_MATCH, STEM_COMPOUND,
+    DENSE_CHUNKS, F_DENSE, F_FILE_LEXICAL, F_LEXICAL, F_LINES, F_NAME, F_STEM, F_STEM_SOFT, PREFIX_LETTERS,
+    PREFIX_MATCH, STEM_COMPOUND,
 };
 use super::definitions::DefinitionScore;
 use super::dense::QueryVector;
@@ -51,7 +51,7 @@ pub(super) fn considered<'v>(
 ) -> Vec<Considered<'v>> {
     // Sorted, because cosines are computed segment by segment.
     let mut places: BTreeSet<DocumentPlace> = candidates.documents.iter().copied().collect();
-    places.extend(lexical.best_documents(LEXICAL_FILES).into_iter().map(|(place, _)| place));
+    places.extend(lexical.best_documents().iter().map(|(place, _)| *place));
     places.extend(definitions.keys().copied());
     let read = |place: DocumentPlace| {
         let part = view.parts.get(place.part).filter(|part| part.allows_document(place.document))?;

@@ -3,11 +3,14 @@
 //! An impact is a word's frequency in a chunk, weighted by field and already divided by length. What is left to do here
 //! is what depends on the query and on the rest of the index: saturation and rarity.
 
-use super::constants::{K1_CHUNK, K1_DOCUMENT};
+use super::constants::{K1_CHUNK, K1_DOCUMENT, LEXICAL_FILES, NEAREST};
 use super::filter::{ChunkPlace, PartView, View};
 use crate::document::{frequencies, term_hash};
 use crate::index::DocumentPlace;
 use crate::segment::Postings;
+
+/// With more chunks than this, chunks and documents are scored by two threads.
+const PARALLEL_CHUNKS: u64 = 100_000;
 
 /// Whether words are counted in chunks or in whole documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +25,9 @@ pub(super) struct LexicalScores {
     /// One number for every chunk, found or not: adding to an array is faster than looking up a map for each posting.
     chunks: Vec<Vec<f32>>,
     documents: Vec<Vec<f32>>,
+    /// The best of both, the best first.
+    best_chunks: Vec<(ChunkPlace, f32)>,
+    best_documents: Vec<(DocumentPlace, f32)>,
     /// How rare each term is among documents; 0 if none has it.
     pub(super) rarities: Vec<f32>,
     pub(super) highest_chunk: f32,
@@ -31,11 +37,32 @@ pub(super) struct LexicalScores {
 impl LexicalScores {
     pub(super) fn new(view: &View<'_>, terms: &[String]) -> Self {
         let hashes: Vec<u64> = terms.iter().map(|term| term_hash(term)).collect();
-        // Rarity among documents is also what weighs the words of file names, so that only that one is kept.
-        let (chunks, _) = scores(view, Level::Chunks, &hashes);
-        let (documents, rarities) = scores(view, Level::Documents, &hashes);
-        let highest = |scores: &[Vec<f32>]| scores.iter().flatten().copied().fold(0.0, f32::max);
-        Self { highest_chunk: highest(&chunks), highest_document: highest(&documents), chunks, documents, rarities }
+        let of_chunks = || {
+            // Rarity among documents is also what weighs the words of file names, so that only that one is kept.
+            let (scores, _) = scores(view, Level::Chunks, &hashes);
+            let best = best(&scores, NEAREST, |part, chunk| ChunkPlace { part, chunk });
+            (scores, best)
+        };
+        let of_documents = || {
+            let (scores, rarities) = scores(view, Level::Documents, &hashes);
+            let best = best(&scores, LEXICAL_FILES, |part, document| DocumentPlace { part, document });
+            (scores, rarities, best)
+        };
+        // In a small index, both take less time than waking another thread.
+        let ((chunks, best_chunks), (documents, rarities, best_documents)) = if view.chunks > PARALLEL_CHUNKS {
+            rayon::join(of_chunks, of_documents)
+        } else {
+            (of_chunks(), of_documents())
+        };
+        Self {
+            highest_chunk: best_chunks.first().map_or(0.0, |(_, score)| *score),
+            highest_document: best_documents.first().map_or(0.0, |(_, score)| *score),
+            chunks,
+            documents,
+            best_chunks,
+            best_documents,
+            rarities,
+        }
     }
 
     pub(super) fn chunk(&self, place: ChunkPlace) -> f32 {
@@ -46,13 +73,14 @@ impl LexicalScores {
         score(&self.documents, place.part, place.document)
     }
 
-    /// The best chunks, the best first.
-    pub(super) fn best_chunks(&self, count: usize) -> Vec<(ChunkPlace, f32)> {
-        best(&self.chunks, count, |part, chunk| ChunkPlace { part, chunk })
+    /// The best chunks, the best first: at most [`NEAREST`].
+    pub(super) fn best_chunks(&self) -> &[(ChunkPlace, f32)] {
+        &self.best_chunks
     }
 
-    pub(super) fn best_documents(&self, count: usize) -> Vec<(DocumentPlace, f32)> {
-        best(&self.documents, count, |part, document| DocumentPlace { part, document })
+    /// The best documents, the best first: at most [`LEXICAL_FILES`].
+    pub(super) fn best_documents(&self) -> &[(DocumentPlace, f32)] {
+        &self.best_documents
     }
 }
 
@@ -62,18 +90,26 @@ fn score(scores: &[Vec<f32>], part: usize, id: u32) -> f32 {
 
 /// What has a score above 0, the best first; equal ones in the order of their ids.
 fn best<P: Copy + Ord>(scores: &[Vec<f32>], count: usize, place: impl Fn(usize, u32) -> P) -> Vec<(P, f32)> {
-    let mut found: Vec<(P, f32)> = Vec::new();
-    for (part, scores) in scores.iter().enumerate() {
-        let scored = (0..).zip(scores).filter(|(_, score)| **score > 0.0);
-        found.extend(scored.map(|(id, score)| (place(part, id), *score)));
-    }
     let by_score = |one: &(P, f32), other: &(P, f32)| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
-    // A common word is in most chunks; selecting first avoids sorting all of them.
-    if found.len() > count && count > 0 {
-        found.select_nth_unstable_by(count - 1, by_score);
+    let mut found: Vec<(P, f32)> = Vec::new();
+    // A common word is in a million chunks. Only what beats the worst of the best so far is kept; an equal score does not,
+    // because ids ascend.
+    let mut worst = 0.0;
+    for (part, scores) in scores.iter().enumerate() {
+        for (id, score) in (0..).zip(scores) {
+            if *score <= worst {
+                continue;
+            }
+            found.push((place(part, id), *score));
+            if found.len() >= 2 * count.max(1) {
+                found.select_nth_unstable_by(count.saturating_sub(1), by_score);
+                found.truncate(count);
+                worst = found.last().map_or(0.0, |(_, score)| *score);
+            }
+        }
     }
-    found.truncate(count);
     found.sort_unstable_by(by_score);
+    found.truncate(count);
     found
 }
 

@@ -172,3 +172,33 @@ async fn the_newest_commit_is_named_for_files_that_are_as_it_has_them() {
     git(&["pack-refs", "--all"]);
     assert_eq!(commits("stack").await["stack.rs"], json!(git(&["rev-parse", "HEAD"])));
 }
+
+#[tokio::test]
+async fn several_roots_are_searched_as_one_or_by_their_names() {
+    let second = tempfile::tempdir().unwrap();
+    let second_path = std::fs::canonicalize(second.path()).unwrap();
+    std::fs::create_dir(second_path.join("lib")).unwrap();
+    std::fs::write(second_path.join("lib/queue.rs"), QUEUE).unwrap();
+    let sample = Sample::new(&[("lib/stack.rs", STACK), ("lib/queue.rs", "pub fn unrelated() {}\n")]).await;
+    let root = mainstay_sandbox::RootSettings { path: second_path.clone(), read_only: true };
+    let files = mainstay_sandbox::FilesSettings { roots: vec![root], ..Default::default() };
+    let workspace = mainstay_sandbox::Workspace::open(&sample.path("."), &files).unwrap();
+    let registry = super::registry(&crate::setup::Setup { workspace, ..sample.setup.clone() });
+    let found = async |mut args: Value| {
+        args["query"] = json!("enqueue_job");
+        super::paths(&super::call(&registry, "vector_search", args).await.unwrap())
+    };
+    let outside = format!("{}/lib/queue.rs", second_path.display());
+    let all = found(json!({})).await;
+    assert!(all.first() == Some(&outside) && all.contains(&"lib/stack.rs".to_owned()), "{all:?}");
+    assert!(!found(json!({"namespace": "."})).await.contains(&outside));
+    assert_eq!(found(json!({"namespace": second_path})).await, [outside.as_str()]);
+    // A prefix of what results show.
+    let below = format!("{}/lib", second_path.display());
+    assert_eq!(found(json!({"filter": {"path_prefix": below}})).await, [outside.as_str()]);
+    assert_eq!(found(json!({"filter": {"path_prefix": format!("{}x", second_path.display())}})).await, [""; 0]);
+    let symbols = super::call(&registry, "search_symbols", json!({"name": "enqueue_job"})).await.unwrap();
+    assert_eq!(symbols["definitions"][0]["path"], json!(outside));
+    let similar = json!({"path": outside, "line_start": 1});
+    assert!(super::call(&registry, "search_similar", similar).await.is_ok());
+}
