@@ -65,9 +65,9 @@ impl IndexDirectory {
         builder.create(&self.path)
     }
 
-    /// Opens a file to lock. The directory is made again if somebody has removed it: an index may be thrown away at any
-    /// time.
-    fn lock_file(&self, name: &str) -> io::Result<File> {
+    /// Opens a file that is only locked. The directory may have been removed since it was opened, as people do with caches;
+    /// every change begins with a lock, so this is where it is created again.
+    fn open_lock(&self, name: &str) -> io::Result<File> {
         let open = || OpenOptions::new().create(true).truncate(false).write(true).open(self.path.join(name));
         match open() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -80,7 +80,7 @@ impl IndexDirectory {
 
     /// Waits until no other process changes the index.
     pub(super) fn lock(&self) -> io::Result<Locked> {
-        let file = self.lock_file(LOCK)?;
+        let file = self.open_lock(LOCK)?;
         // A lock of the operating system: it ends with the process, so a killed one leaves none behind.
         file.lock()?;
         Ok(Locked { _file: file })
@@ -88,7 +88,7 @@ impl IndexDirectory {
 
     /// `None` while another process indexes the whole workspace: doing it twice at once would take twice as long.
     pub fn try_build_lock(&self) -> io::Result<Option<BuildLock>> {
-        let file = self.lock_file(BUILD_LOCK)?;
+        let file = self.open_lock(BUILD_LOCK)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(BuildLock { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -131,11 +131,13 @@ impl IndexDirectory {
         Ok(new)
     }
 
-    /// Gives a new segment its name.
-    pub(super) fn place(&self, _locked: &Locked, new: &NewSegment, name: u64) -> io::Result<Entry> {
-        let file = format!("{name}.{SEGMENT}");
+    /// Gives a new segment its name, which is random: no other segment ever had it, even if the manifest was lost meanwhile.
+    /// A process that has the other one open would take this one for it.
+    pub(super) fn place(&self, _locked: &Locked, new: &NewSegment) -> io::Result<Entry> {
+        let path = new.path.with_extension(SEGMENT);
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = new.file.metadata()?.len();
-        std::fs::rename(&new.path, self.path.join(&file))?;
+        std::fs::rename(&new.path, path)?;
         Ok(Entry { file, bytes, deleted: Vec::new() })
     }
 

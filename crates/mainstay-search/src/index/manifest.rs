@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The content of the manifest file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Manifest {
-    /// Grows with each change. Names of segments contain it, so that none is used twice.
+    /// Grows with each change.
     pub(super) generation: u64,
     /// The whole workspace has been indexed at least once.
     pub(super) complete: bool,

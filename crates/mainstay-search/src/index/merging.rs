@@ -40,7 +40,7 @@ impl Index {
         let mut manifest = now.manifest.clone();
         manifest.generation += 1;
         manifest.segments.retain(|entry| !chosen.contains(&entry.file));
-        manifest.segments.push(Entry { deleted, ..self.directory.place(&locked, &new, manifest.generation)? });
+        manifest.segments.push(Entry { deleted, ..self.directory.place(&locked, &new)? });
         self.commit(&locked, &now, manifest)?;
         Ok(true)
     }

@@ -179,15 +179,17 @@ fn what_is_deleted_while_segments_are_merged_stays_deleted() {
 
 #[test]
 fn a_damaged_index_is_emptied_and_can_be_built_again() {
-    for damage in ["manifest", "1.segment", "truncated", "gone"] {
+    for damage in ["manifest", "segment", "truncated", "gone"] {
         let directory = tempfile::tempdir().unwrap();
         open(directory.path()).apply(Update { completes: true, ..documents(&[("a", 10)]) }).unwrap();
-        let segment = directory.path().join("1.segment");
+        let entries = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        let is_segment = |path: &std::path::PathBuf| path.extension().is_some_and(|extension| extension == "segment");
+        let segment = entries.into_iter().find(is_segment).unwrap();
         match damage {
             "truncated" => File::options().write(true).open(&segment).unwrap().set_len(100).unwrap(),
             "gone" => std::fs::remove_file(&segment).unwrap(),
             name => {
-                let path = directory.path().join(name);
+                let path = if name == "segment" { segment } else { directory.path().join(name) };
                 let mut bytes = std::fs::read(&path).unwrap();
                 bytes[3] ^= 1;
                 std::fs::write(path, bytes).unwrap();
@@ -199,6 +201,31 @@ fn a_damaged_index_is_emptied_and_can_be_built_again() {
         let snapshot = index.apply(documents(&[("a", 11)])).unwrap();
         assert_eq!(found(&snapshot), expected(&[("a", 11)]), "{damage}");
     }
+}
+
+#[test]
+fn an_index_goes_on_after_its_directory_was_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let index = open(directory.path());
+    index.apply(documents(&[("a", 10)])).unwrap();
+    std::fs::remove_dir_all(directory.path()).unwrap();
+    assert_eq!(found(&index.refreshed().unwrap()), []);
+    assert!(index.try_build_lock().unwrap().is_some());
+    index.apply(documents(&[("a", 11)])).unwrap();
+    assert_eq!(found(&open(directory.path()).snapshot()), expected(&[("a", 11)]));
+}
+
+/// One that has a segment open would take another one of the same name for it.
+#[test]
+fn a_segment_never_has_the_name_of_another_even_after_the_manifest_was_lost() {
+    let directory = tempfile::tempdir().unwrap();
+    let (one, other) = (open(directory.path()), open(directory.path()));
+    one.apply(documents(&[("a", 10), ("b", 20)])).unwrap();
+    assert_eq!(found(&other.refreshed().unwrap()), expected(&[("a", 10), ("b", 20)]));
+    std::fs::remove_file(directory.path().join("manifest")).unwrap();
+    one.refreshed().unwrap();
+    one.apply(documents(&[("b", 21), ("a", 11)])).unwrap();
+    assert_eq!(found(&other.refreshed().unwrap()), expected(&[("a", 11), ("b", 21)]));
 }
 
 #[test]

@@ -111,7 +111,7 @@ impl Index {
         delete(&mut manifest, &base, &gone);
         if let Some(builder) = update.added.filter(|builder| !builder.is_empty()) {
             let new = self.directory.write_segment(|to| builder.write(to))?;
-            manifest.segments.push(self.directory.place(&locked, &new, manifest.generation)?);
+            manifest.segments.push(self.directory.place(&locked, &new)?);
         }
         // A segment of which nothing is left only costs time.
         let is_used = |entry: &Entry| {
@@ -164,7 +164,7 @@ fn repaired(directory: &IndexDirectory, versions: &Versions) -> Result<Snapshot,
     open_current(directory, versions).or_else(|_| emptied(directory, &locked, versions))
 }
 
-/// An empty index in the place of a damaged one. The generation goes on: names of segments must not be used again.
+/// An empty index in the place of a damaged one.
 fn emptied(directory: &IndexDirectory, locked: &Locked, versions: &Versions) -> Result<Snapshot, IndexError> {
     let generation = directory.manifest().map_err(io::Error::other)?.generation + 1;
     let manifest = Manifest { generation, ..Manifest::default() };
