@@ -131,13 +131,17 @@ impl<'v> FileScorer<'_, 'v> {
             + F_STEM * self.stem_match(file.path)
             + definition.map_or(0.0, |definition| definition.score)
             - self.penalties.of(file.path, file.record.tags);
+        // Of a file that is accepted, a filter by kind may accept only some chunks, or none: then nothing of it is shown.
+        let is_shown = |chunk: &u32| self.view.parts.get(part).is_some_and(|part| part.allows_chunk(*chunk));
         let nearest = || {
-            let (chunk, _) = chunks.clone().zip(cosines).max_by(|one, other| one.1.total_cmp(other.1))?;
+            let shown = chunks.clone().zip(cosines).filter(|(chunk, _)| is_shown(chunk));
+            let (chunk, _) = shown.max_by(|one, other| one.1.total_cmp(other.1))?;
             Some(ChunkPlace { part, chunk })
         };
-        let first = || chunks.clone().next().map(|chunk| ChunkPlace { part, chunk });
+        let first = || chunks.clone().find(is_shown).map(|chunk| ChunkPlace { part, chunk });
         // The definition that was asked for explains best why the file is shown; then what is nearest.
-        let chunk = definition.map(|definition| definition.chunk).or_else(nearest).or_else(first);
+        let defined = definition.map(|definition| definition.chunk).filter(|place| is_shown(&place.chunk));
+        let chunk = defined.or_else(nearest).or_else(first);
         File { place: file.place, path: file.path, score, chunk }
     }
 
