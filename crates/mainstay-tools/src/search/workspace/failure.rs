@@ -12,7 +12,9 @@ pub(in crate::search) fn index_failure(error: &IndexError) -> Error {
         IndexError::Io(error) => error.kind(),
         IndexError::Segment(_) => ErrorKind::InvalidData,
     };
-    let reason = if matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded) {
+    // The last one is a limit on the size of files (`ulimit -f`), where that does not end the process.
+    let is_full = matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge);
+    let reason = if is_full {
         "No space is left for the search index in the data directory; free some and search again."
     } else if matches!(kind, ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem) {
         "The search index cannot be written; check the permissions of the data directory."

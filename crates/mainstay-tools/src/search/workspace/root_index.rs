@@ -49,10 +49,13 @@ pub(in crate::search) struct RootIndex {
     is_merging: AtomicBool,
 }
 
-/// What is known about changes.
+/// What is known about changes. While they are brought into the index nothing is, so that after a failure the next search
+/// looks at all files.
 #[derive(Default)]
 struct Refresh {
     watch: Option<Watch>,
+    /// A thread takes reports of the watch in.
+    is_collected: bool,
     /// Why there is none.
     unwatchable: Option<String>,
     /// When all files were last looked at, and how long that took.
@@ -171,13 +174,11 @@ impl RootIndex {
     fn scan(self: &Arc<Self>, refresh: &mut Refresh, progress: &Progress) -> Result<Arc<Snapshot>> {
         let began = Instant::now();
         let start = Arc::new(self.open(Path::new(""))?);
-        refresh.watch = None;
+        (refresh.watch, refresh.scanned) = (None, None);
+        let mut watch = None;
         if self.settings.watch && refresh.unwatchable.is_none() {
             match Watch::start(&start, progress)? {
-                Ok(watch) => {
-                    refresh.watch = Some(watch);
-                    self.collect_regularly();
-                }
+                Ok(started) => watch = Some(started),
                 Err(error) => self.cannot_watch(refresh, error),
             }
         }
@@ -197,7 +198,8 @@ impl RootIndex {
         walked?;
         let removed = indexer.unseen(|_| true);
         let snapshot = indexer.finish(removed, true)?;
-        refresh.scanned = Some((Instant::now(), began.elapsed()));
+        (refresh.watch, refresh.scanned) = (watch, Some((Instant::now(), began.elapsed())));
+        self.collect_regularly(refresh);
         self.merge_in_background(&snapshot);
         Ok(snapshot)
     }
@@ -210,7 +212,9 @@ impl RootIndex {
         changes: &Changes,
         progress: &Progress,
     ) -> Result<Arc<Snapshot>> {
-        let Some(watch) = refresh.watch.as_mut() else { return self.scan(refresh, progress) };
+        // The changes were taken out of the watch, and would be lost with a failure of what follows.
+        let scanned = refresh.scanned.take();
+        let Some(mut watch) = refresh.watch.take() else { return self.scan(refresh, progress) };
         let index = self.index()?;
         let indexer = Indexer::new(index, &**self.embedder.get()?, &self.settings, base, progress);
         for path in &changes.directories {
@@ -236,13 +240,15 @@ impl RootIndex {
         };
         let removed = indexer.unseen(is_changed);
         let snapshot = indexer.finish(removed, false)?;
+        (refresh.watch, refresh.scanned) = (Some(watch), scanned);
         self.merge_in_background(&snapshot);
         Ok(snapshot)
     }
 
     fn apply_file(&self, indexer: &Indexer<'_>, path: &Path, progress: &Progress) {
         let (Some(shown), Some(name)) = (path.to_str(), path.file_name()) else { return };
-        let Ok(directory) = self.open(path.parent().unwrap_or(Path::new(""))) else { return };
+        // A directory that is ignored since it is watched still reports changes.
+        let Some(directory) = self.selected_directory(path.parent().unwrap_or(Path::new(""))) else { return };
         if visits_file(&directory, name) {
             indexer.file(&directory, name, shown, &|| !progress.is_cancelled());
         }
@@ -281,7 +287,10 @@ impl RootIndex {
     }
 
     /// Takes reports in for as long as somebody uses this index. The thread ends with the watch.
-    fn collect_regularly(self: &Arc<Self>) {
+    fn collect_regularly(self: &Arc<Self>, refresh: &mut Refresh) {
+        if refresh.watch.is_none() || refresh.is_collected {
+            return;
+        }
         let weak: Weak<Self> = Arc::downgrade(self);
         let collect = move || {
             loop {
@@ -289,14 +298,14 @@ impl RootIndex {
                 let Some(root) = weak.upgrade() else { return };
                 // Whoever holds the lock takes them in.
                 let Some(mut refresh) = root.refresh.try_lock() else { continue };
-                let Some(watch) = refresh.watch.as_mut() else { return };
-                if watch.collect().is_err() {
+                refresh.is_collected = refresh.watch.as_mut().is_some_and(|watch| watch.collect().is_ok());
+                if !refresh.is_collected {
                     return;
                 }
             }
         };
         // Without the thread, a search after a long time may have to look at all files.
-        let _ = std::thread::Builder::new().name("index watch".to_owned()).spawn(collect);
+        refresh.is_collected = std::thread::Builder::new().name("index watch".to_owned()).spawn(collect).is_ok();
     }
 
     /// Merges, so that the next searches have few segments to look at; not in a call, which would wait for it.
