@@ -75,6 +75,15 @@ impl Args {
         if query.trim().is_empty() && self.embedding.is_none() {
             return Err(Error::field("query", "The query is empty; say in words what to find, or name it."));
         }
+        // Nothing is near to a vector without a direction: "no matches" would be taken for an answer. Its length and values
+        // that are no numbers are checked with the model.
+        let is_zero = |embedding: &Vec<f32>| !embedding.is_empty() && embedding.iter().all(|value| *value == 0.0);
+        if self.embedding.as_ref().is_some_and(is_zero) {
+            return Err(Error::field(
+                "embedding",
+                "All values of the embedding are 0, so that nothing can be near to it.",
+            ));
+        }
         Ok(())
     }
 

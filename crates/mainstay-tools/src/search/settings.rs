@@ -28,7 +28,7 @@ pub struct SearchSettings {
     pub provider_for: ProviderUse,
     /// Maximum number of documents in one namespace.
     pub namespace_documents: u64,
-    /// Maximum size of one namespace, in bytes: of its texts and of what is stored to find them.
+    /// Maximum size of one namespace, in bytes: its texts, and what is prepared of them for searches.
     pub namespace_bytes: u64,
     /// Maximum number of namespaces.
     pub namespaces: u64,

@@ -82,6 +82,12 @@ impl SearchTools {
         let file = path.open_file()?;
         let content = file.read_whole(self.settings().file_bytes)?;
         let text = content.map(|content| String::from_utf8_lossy(&content).into_owned()).unwrap_or_default();
+        let total = text.lines().count();
+        // Without this, nothing would be found to be like nothing.
+        if args.line_start.is_some() && usize::try_from(first).is_ok_and(|first| first > total) {
+            let line = format!("{} has {total} lines, and line_start is {first}.", path.display());
+            return Err(Error::field("line_start", line));
+        }
         let lines = text.lines().skip(usize::try_from(first - 1).unwrap_or(0));
         let lines = lines.take(usize::try_from(last - first).unwrap_or(usize::MAX).saturating_add(1));
         let text = lines.collect::<Vec<_>>().join("\n");

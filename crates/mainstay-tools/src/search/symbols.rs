@@ -95,6 +95,11 @@ impl Tool for SearchSymbols {
             let line = format!("The name is empty or longer than {MAX_NAME_BYTES} bytes.");
             return Err(Error::field("name", line));
         }
+        // Every line has the empty name.
+        if simple_name(name).is_empty() {
+            let line = format!("{name:?} does not end with a name; use one such as push or Stack::push.");
+            return Err(Error::field("name", line));
+        }
         let roots = self.0.roots(None).unwrap_or_default();
         let roots = roots.into_iter().map(|root| (root.index.clone(), None)).collect();
         let tools = self.0.clone();
