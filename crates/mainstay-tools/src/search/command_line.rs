@@ -1,6 +1,6 @@
 //! What `mainstay search` and `mainstay index` use: the index of a directory that a person has named, without a server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use mainstay_core::Result;
@@ -91,11 +91,7 @@ impl NamedWorkspace {
     /// Searches, after the index was brought up to date.
     pub fn search(&self, query: &Query<'_>, progress: &Progress) -> Result<Vec<Found>> {
         let snapshot = self.index.up_to_date(progress)?;
-        let below = |path: &String| {
-            let path = path.trim_start_matches("./");
-            if self.inside.is_empty() { path.to_owned() } else { format!("{}/{path}", self.inside) }
-        };
-        let mut paths: Vec<String> = query.paths.iter().map(below).collect();
+        let mut paths: Vec<String> = query.paths.iter().map(|path| self.from_root(path)).collect();
         if paths.is_empty() && !self.inside.is_empty() {
             paths.push(self.inside.clone());
         }
@@ -120,5 +116,17 @@ impl NamedWorkspace {
             }
         };
         Ok(answer.hits.into_iter().map(found).collect())
+    }
+
+    /// A path that a person has given, from the root of the index: an absolute one, or one from the directory that was
+    /// named. What is outside of the root stays as it is, and nothing has such a path.
+    fn from_root(&self, path: &str) -> String {
+        let root = self.workspace.roots().first().map(|root| root.path());
+        if let Some(below) = root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
+            return below.to_string_lossy().into_owned();
+        }
+        // Without `.`, which no path in the index has.
+        let path: PathBuf = Path::new(&self.inside).join(path).components().collect();
+        path.to_string_lossy().into_owned()
     }
 }

@@ -37,15 +37,16 @@ pub(crate) fn run(cli: Cli, more: Extensions) -> anyhow::Result<ExitCode> {
     if let Command::Analyze(command) = &cli.command {
         return Ok(analyze::run(&cli.flags, command));
     }
+    if let Command::Search(args) = &cli.command {
+        return Ok(search::search(&cli.flags, args));
+    }
     let config = load_config(&cli.flags)?;
     if let Command::Config(command) = cli.command {
         return config::run(&command, &config);
     }
     log::start(&config.log)?;
-    match &cli.command {
-        Command::Search(args) => return Ok(search::search(&config, args)),
-        Command::Index(args) => return search::index(&config, args),
-        _ => {}
+    if let Command::Index(args) = &cli.command {
+        return search::index(&config, args);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let code = runtime.block_on(async {

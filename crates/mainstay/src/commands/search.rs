@@ -11,11 +11,13 @@ use anyhow::{Context as _, bail};
 use mainstay_tools::search::{Found, NamedWorkspace, Query, Status};
 use serde_json::json;
 
+use super::load_config;
 use super::progress::with_progress;
 use super::terminal::{self, exit_code, print_all, print_json, print_line};
-use crate::Config;
+use crate::cli::Flags;
 use crate::cli::search::{IndexArgs, SearchArgs};
 use crate::wiring::make_private_dir;
+use crate::{Config, log};
 
 /// Escape sequences, or nothing where nobody sees colours.
 struct Colours {
@@ -37,18 +39,23 @@ impl Colours {
     }
 }
 
-/// The exit code of an error; 1 says that nothing was found. As those of grep.
-const FAILED: u8 = 2;
+/// The exit code of an error, as that of grep: 1 says that there are no matches.
+const NO_RESULT: u8 = 2;
 
-/// Searches and prints the matches.
-pub(super) fn search(config: &Config, args: &SearchArgs) -> ExitCode {
-    run(config, args).unwrap_or_else(|error| {
-        let _ = writeln!(std::io::stderr(), "mainstay: {}", terminal::line(&format!("{error:#}")));
-        ExitCode::from(FAILED)
+/// Searches and prints the matches. The exit code is 1 if there are none.
+pub(super) fn search(flags: &Flags, args: &SearchArgs) -> ExitCode {
+    let searched = || {
+        let config = load_config(flags)?;
+        log::start(&config.log)?;
+        print_matches(&config, args)
+    };
+    searched().unwrap_or_else(|error| {
+        let _ = writeln!(std::io::stderr(), "mainstay: {}", terminal::text(&format!("{error:#}")));
+        ExitCode::from(NO_RESULT)
     })
 }
 
-fn run(config: &Config, args: &SearchArgs) -> anyhow::Result<ExitCode> {
+fn print_matches(config: &Config, args: &SearchArgs) -> anyhow::Result<ExitCode> {
     let words = args.words.join(" ");
     if words.trim().is_empty() {
         bail!("there is nothing to search for: say in words what to find, or name it");
