@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod files;
 mod own_files;
+mod search;
 mod solana;
 mod templates;
 mod testing;
