@@ -133,7 +133,7 @@ impl IndexDirectory {
 
     /// Gives a new segment its name, which is random: no other segment ever had it, even if the manifest was lost meanwhile.
     /// A process that has the other one open would take this one for it.
-    pub(super) fn place(&self, _locked: &Locked, new: &NewSegment) -> io::Result<Entry> {
+    pub(super) fn place(_locked: &Locked, new: &NewSegment) -> io::Result<Entry> {
         let path = new.path.with_extension(SEGMENT);
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let bytes = new.file.metadata()?.len();

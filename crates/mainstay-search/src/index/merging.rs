@@ -1,6 +1,6 @@
 //! Keeps the number of segments small. Merging goes on without the lock: only its last step needs it.
 
-use super::directory::IndexError;
+use super::directory::{IndexDirectory, IndexError};
 use super::manifest::Entry;
 use super::snapshot::{Part, Snapshot};
 use super::update::Index;
@@ -40,7 +40,7 @@ impl Index {
         let mut manifest = now.manifest.clone();
         manifest.generation += 1;
         manifest.segments.retain(|entry| !chosen.contains(&entry.file));
-        manifest.segments.push(Entry { deleted, ..self.directory.place(&locked, &new)? });
+        manifest.segments.push(Entry { deleted, ..IndexDirectory::place(&locked, &new)? });
         self.commit(&locked, &now, manifest)?;
         Ok(true)
     }

@@ -111,7 +111,7 @@ impl Index {
         delete(&mut manifest, &base, &gone);
         if let Some(builder) = update.added.filter(|builder| !builder.is_empty()) {
             let new = self.directory.write_segment(|to| builder.write(to))?;
-            manifest.segments.push(self.directory.place(&locked, &new)?);
+            manifest.segments.push(IndexDirectory::place(&locked, &new)?);
         }
         // A segment of which nothing is left only costs time.
         let is_used = |entry: &Entry| {
