@@ -14,7 +14,7 @@ fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
     match tool {
         "files_read" => vec![json!({"path": path}), json!({"path": path, "encoding": "base64"})],
         "files_read_many" => vec![json!({"paths": [path]})],
-        "files_head" | "files_tail" | "files_stat" | "search_similar" => vec![json!({"path": path})],
+        "files_head" | "files_tail" | "files_stat" => vec![json!({"path": path})],
         "files_list" | "files_tree" => vec![json!({"path": path, "ignored": true})],
         "files_glob" => vec![
             json!({"patterns": ["**"], "path": path, "ignored": true}),
@@ -70,16 +70,18 @@ fn arguments_with(tool: &str, path: &str) -> Vec<Value> {
         "code_complexity" => vec![json!({"project_path": path, "toolchain": "all"})],
         "code_functions" | "code_duplicates" => vec![json!({"project_path": path})],
         "code_churn" => vec![json!({"project_path": path}), json!({"project_path": path, "hotspots": true})],
+        "search_similar" => vec![json!({"path": path}), json!({"path": path, "line_start": 1})],
+        "search_symbols" => vec![json!({"name": "nobody", "path_prefix": path})],
         "vector_search" => vec![
             json!({"query": "nobody may read this", "namespace": path}),
             json!({"query": "nobody may read this", "filter": {"path_prefix": path}}),
         ],
-        "search_symbols" => vec![json!({"name": "nobody", "path_prefix": path})],
+        // A namespace is no path, and must not become one.
         "index_status" | "index_refresh" => vec![json!({"namespace": path})],
+        "vector_delete" => vec![json!({"namespace": path, "all": true})],
+        "vector_upsert" => vec![json!({"namespace": path, "documents": [{"id": "a", "text": "x"}]})],
         // These take no path.
         "exec_write" | "exec_read" | "exec_resize" | "exec_kill" | "exec_list" => Vec::new(),
-        // A namespace has a name, which may be that of a file.
-        "vector_upsert" | "vector_delete" => Vec::new(),
         other if ["server_", "agents_", "solana_"].iter().any(|family| other.starts_with(family)) => Vec::new(),
         "context_list_caches" => Vec::new(),
         other => panic!("{other} is not in the table of attacks: say how a path is aimed at it, or that it takes none"),
@@ -220,16 +222,14 @@ async fn no_path_leads_any_tool_outside_the_workspace_or_to_protected_files() {
                         // A link itself may be examined, moved and removed: it belongs to the workspace.
                         let about_the_entry = ["files_stat", "files_move", "files_delete", "files_change"];
                         // Of a directory that is no cache nothing more is said than that.
-                        // A prefix of paths selects among files that are found anyway.
-                        let of_several = [
-                            "files_read_many",
-                            "files_glob",
-                            "context_inspect_cache",
-                            "vector_search",
-                            "search_symbols",
-                        ];
-                        let may_answer =
-                            about_the_entry.contains(&tool.as_str()) || of_several.contains(&tool.as_str());
+                        let of_several = ["files_read_many", "files_glob", "context_inspect_cache"];
+                        // A prefix that no indexed file has leaves nothing to find, and `out` is also a name of a namespace.
+                        let by_prefix = args["path_prefix"].is_string() || args["filter"]["path_prefix"].is_string();
+                        let by_name = args["namespace"] == *attack && !attack.contains('/');
+                        let may_answer = about_the_entry.contains(&tool.as_str())
+                            || of_several.contains(&tool.as_str())
+                            || by_prefix
+                            || by_name;
                         if !may_answer {
                             wrong.push(format!("{about} was answered: {told}"));
                         }

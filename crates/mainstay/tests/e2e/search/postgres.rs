@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::namespaces::{delete, hits, notes, upsert};
 use super::sources::{Sources, best, mira, ok};
 use crate::testing::postgres::postgres;
+use crate::testing::program::Server;
 
 /// Longer than the server waits for its store, and much shorter than the deadline of a call.
 const SOON: Duration = Duration::from_secs(14);
@@ -33,7 +34,7 @@ fn two_servers_on_one_postgresql_see_each_others_documents_at_once() {
     let (here, there) = (Sources::sample(), Sources::sample());
     let name = own_name(&here);
     let servers = [&here, &there].map(|sources| sources.server_with(&["--store", &url]));
-    let [mut one, mut other] = servers.each_ref().map(|server| server.connect());
+    let [mut one, mut other] = servers.each_ref().map(Server::connect);
     upsert(&mut one, &name, &notes());
     assert_eq!(hits(&mut other, &name, QUESTIONS[1], &json!({}))[0].0, "cats");
     upsert(&mut other, &name, &json!([{"id": "cats", "text": "The office dog is called Wanda."}]));

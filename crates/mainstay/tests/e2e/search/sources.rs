@@ -71,7 +71,7 @@ impl Sources {
     pub(super) fn many(files: usize) -> Self {
         let sources = Self::sample();
         for file in 0..files {
-            sources.write(&format!("many/f{file}.rs"), &numbered(file));
+            sources.write(&format!("many/f{file}.rs"), numbered(file));
         }
         sources
     }
