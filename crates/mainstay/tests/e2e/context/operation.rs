@@ -57,7 +57,8 @@ fn a_build_shows_progress_on_a_terminal() {
     let reported: Vec<usize> = watched
         .split('\r')
         .filter_map(|line| line.strip_prefix("Building: ")?.strip_suffix(&format!(" of {COUNT} documents")))
-        .map(|done| done.parse().unwrap())
+        // After the bar.
+        .map(|shown| shown.rsplit(' ').next().unwrap().parse().unwrap())
         .collect();
     assert!(!reported.is_empty() && reported.is_sorted(), "{watched}");
     let (_, last) = watched.rsplit_once("\r\u{1b}[K").unwrap_or_else(|| panic!("{watched}"));
