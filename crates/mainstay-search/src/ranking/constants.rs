@@ -13,9 +13,6 @@ pub const MAX_QUERY_BYTES: usize = 16 << 10;
 /// The most results of one search.
 pub const MAX_RESULTS: usize = 50;
 
-/// Above so many vectors in a segment, sketches are compared first: an exact search takes a few milliseconds for these.
-pub(super) const EXACT_VECTORS: u32 = 50_000;
-
 /// Saturation of BM25F for chunks and for documents: how soon another occurrence of a word counts nothing.
 pub(super) const K1_CHUNK: f32 = 1.2;
 pub(super) const K1_DOCUMENT: f32 = 1.5;

@@ -1,9 +1,8 @@
 //! Scores by meaning: the cosine of vectors.
 
 use super::SearchError;
-use super::constants::EXACT_VECTORS;
 use super::filter::{ChunkPlace, PartView, View};
-use crate::vectors::{ExactIndex, SketchIndex, VectorError, VectorIndex as _, cosines};
+use crate::vectors::{PartMatch, PartVectors, VectorError, cosines, nearest_of_parts};
 
 /// The query's vector, checked against the index.
 pub(super) struct QueryVector(Vec<f32>);
@@ -21,27 +20,21 @@ impl QueryVector {
 
     /// The nearest chunks, the nearest first.
     pub(super) fn nearest(&self, view: &View<'_>, count: usize) -> Vec<(ChunkPlace, f32)> {
-        let mut found: Vec<(ChunkPlace, f32)> = Vec::new();
-        for (part, of) in view.parts.iter().enumerate() {
-            // A segment whose vectors are damaged has none that is near.
-            let nearest = self.nearest_in(of, count).unwrap_or_default();
-            found.extend(nearest.into_iter().map(|(chunk, cosine)| (ChunkPlace { part, chunk }, cosine)));
-        }
-        found.sort_unstable_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        found.truncate(count);
-        found
-    }
-
-    fn nearest_in(&self, part: &PartView<'_>, count: usize) -> Result<Vec<(u32, f32)>, VectorError> {
-        let vectors = part.segment.all_vectors()?;
-        let allowed = part.allowed.as_deref().map(|(chunks, _)| chunks);
-        // Where the sketches do not fit the vectors, the exact search is slower and still right.
-        if vectors.len() > EXACT_VECTORS
-            && let Ok(index) = SketchIndex::new(vectors, part.segment.sketches())
-        {
-            return index.search(&self.0, count, allowed);
-        }
-        ExactIndex::new(vectors).search(&self.0, count, allowed)
+        // A segment whose vectors are damaged has none that is near.
+        let (places, parts): (Vec<usize>, Vec<PartVectors<'_>>) = view
+            .parts
+            .iter()
+            .enumerate()
+            .filter_map(|(place, of)| {
+                let filter = of.allowed.as_deref().map(|(chunks, _)| chunks);
+                let vectors = of.segment.all_vectors().ok()?;
+                Some((place, PartVectors { vectors, sketches: of.segment.sketches(), filter }))
+            })
+            .unzip();
+        let found = nearest_of_parts(&parts, &self.0, count).unwrap_or_default();
+        let place =
+            |(part, chunk, cosine): PartMatch| places.get(part).map(|part| (ChunkPlace { part: *part, chunk }, cosine));
+        found.into_iter().filter_map(place).collect()
     }
 
     /// The cosines of some chunks of a segment; 0 where there is none.

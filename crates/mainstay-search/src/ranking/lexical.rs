@@ -3,6 +3,8 @@
 //! An impact is a word's frequency in a chunk, weighted by field and already divided by length. What is left to do here
 //! is what depends on the query and on the rest of the index: saturation and rarity.
 
+use rayon::prelude::*;
+
 use super::constants::{K1_CHUNK, K1_DOCUMENT, LEXICAL_FILES, NEAREST};
 use super::filter::{ChunkPlace, PartView, View};
 use crate::document::{frequencies, term_hash};
@@ -158,21 +160,22 @@ fn scores(view: &View<'_>, level: Level, hashes: &[u64]) -> (Vec<Vec<f32>>, Vec<
         Level::Chunks => part.segment.chunks() as usize,
         Level::Documents => part.segment.documents() as usize,
     };
-    let mut scores: Vec<Vec<f32>> = view.parts.iter().map(|part| vec![0.0; size(part)]).collect();
-    let mut rarities = Vec::with_capacity(hashes.len());
-    for hash in hashes {
-        let rarity = rarity(view, level, *hash);
-        rarities.push(rarity);
-        if rarity <= 0.0 {
-            continue;
-        }
-        // There are 256 impacts, so that saturation is computed once per word and not for every posting.
-        let by_impact = frequencies().map(|frequency| rarity * frequency * (k1 + 1.0) / (frequency + k1));
-        for (part, scores) in view.parts.iter().zip(&mut scores) {
-            let allowed = part.allowed.as_deref().map(|(chunks, documents)| match level {
-                Level::Chunks => chunks,
-                Level::Documents => documents,
-            });
+    let rarities: Vec<f32> = hashes.iter().map(|hash| rarity(view, level, *hash)).collect();
+    // There are 256 impacts, so that saturation is computed once per word and not for every posting.
+    let by_impact = |rarity: f32| frequencies().map(|frequency| rarity * frequency * (k1 + 1.0) / (frequency + k1));
+    let words: Vec<(u64, [f32; 256])> = hashes
+        .iter()
+        .zip(&rarities)
+        .filter(|(_, rarity)| **rarity > 0.0)
+        .map(|(hash, rarity)| (*hash, by_impact(*rarity)))
+        .collect();
+    let of_part = |part: &PartView<'_>| {
+        let mut scores = vec![0.0; size(part)];
+        let allowed = part.allowed.as_deref().map(|(chunks, documents)| match level {
+            Level::Chunks => chunks,
+            Level::Documents => documents,
+        });
+        for (hash, by_impact) in &words {
             for posting in postings(part, level, *hash) {
                 let is_allowed = allowed.is_none_or(|allowed| allowed.contains(posting.id));
                 if let Some(score) = scores.get_mut(posting.id as usize).filter(|_| is_allowed) {
@@ -180,6 +183,12 @@ fn scores(view: &View<'_>, level: Level, hashes: &[u64]) -> (Vec<Vec<f32>>, Vec<
                 }
             }
         }
-    }
+        scores
+    };
+    let scores = if view.chunks > PARALLEL_CHUNKS {
+        view.parts.par_iter().map(of_part).collect()
+    } else {
+        view.parts.iter().map(of_part).collect()
+    };
     (scores, rarities)
 }

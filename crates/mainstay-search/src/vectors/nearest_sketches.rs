@@ -52,6 +52,12 @@ impl NearestSketches {
         self
     }
 
+    /// The same of those that differ in no more bits than this.
+    pub(super) fn into_ids_within(mut self, limit: u16) -> Vec<u32> {
+        self.limit = self.limit.min(limit);
+        self.into_ids()
+    }
+
     /// The ids in ascending order, so that their vectors are read in the order in which they lie in memory.
     pub(super) fn into_ids(mut self) -> Vec<u32> {
         self.drop_far();
@@ -59,6 +65,23 @@ impl NearestSketches {
         ids.sort_unstable();
         ids
     }
+}
+
+/// In how many bits the nearest of several parts differ at most, if so many are wanted of all together.
+pub(super) fn common_limit(parts: &[&NearestSketches], wanted: usize) -> u16 {
+    let most = parts.iter().map(|part| part.limit).max().unwrap_or(0);
+    let mut found = 0;
+    for distance in 0..most {
+        // Beyond its own limit, a part has dropped what it has counted.
+        let count = |part: &&NearestSketches| {
+            if distance > part.limit { 0 } else { part.counts.get(usize::from(distance)).copied().unwrap_or(0) }
+        };
+        found += parts.iter().map(count).sum::<usize>();
+        if found >= wanted {
+            return distance;
+        }
+    }
+    most
 }
 
 #[cfg(test)]
@@ -95,6 +118,14 @@ mod tests {
                 parts[usize::from(id as usize >= cut)].take(id, *distance);
             }
             let [left, right] = parts;
+            let limit = common_limit(&[&left, &right], wanted);
+            let of_both = |part: &NearestSketches| {
+                let within = part.found.iter().filter(|(distance, _)| *distance <= limit.min(part.limit));
+                within.map(|(_, id)| *id).collect::<Vec<u32>>()
+            };
+            let mut together = [of_both(&left), of_both(&right)].concat();
+            together.sort_unstable();
+            assert_eq!(together, expected);
             assert_eq!(left.merge(right).into_ids(), expected);
         }
     }

@@ -38,6 +38,11 @@ pub fn sketch(vectors: Vectors<'_>, sketches: &mut Vec<u8>) {
     }
 }
 
+/// How many of so many vectors are compared in full to find `k`.
+pub(super) fn candidates_for(vectors: usize, k: usize) -> usize {
+    k.saturating_mul(CANDIDATES_PER_RESULT).max((vectors / 100).clamp(MIN_CANDIDATES, MAX_CANDIDATES))
+}
+
 fn signs(positive: impl Iterator<Item = bool>) -> u64 {
     positive.enumerate().fold(0, |word, (place, positive)| word | u64::from(positive) << place)
 }
@@ -75,16 +80,13 @@ impl<'a> SketchIndex<'a> {
         Self { candidates: Some(candidates), ..self }
     }
 
-    fn candidates_for(&self, k: usize) -> usize {
-        let by_default = || {
-            let for_results = k.saturating_mul(CANDIDATES_PER_RESULT);
-            for_results.max((self.sketched as usize / 100).clamp(MIN_CANDIDATES, MAX_CANDIDATES))
-        };
-        self.candidates.unwrap_or_else(by_default).max(k)
+    /// How many vectors have a sketch.
+    pub(super) fn sketched(&self) -> u32 {
+        self.sketched
     }
 
-    /// The vectors whose sketches are nearest to the query's, in order of their ids.
-    fn nearest(&self, query: &Query, filter: Option<&IdSet>, wanted: usize) -> Vec<u32> {
+    /// The vectors whose sketches are nearest to the query's.
+    pub(super) fn nearest(&self, query: &Query, filter: Option<&IdSet>, wanted: usize) -> NearestSketches {
         let query: Vec<u64> = query.codes.chunks(64).map(|codes| signs(codes.iter().map(|code| *code > 0))).collect();
         let none = || NearestSketches::new(wanted, self.vectors.dimensions());
         let task = |start: u32| {
@@ -93,15 +95,14 @@ impl<'a> SketchIndex<'a> {
             nearest
         };
         let tasks = self.sketched.div_ceil(SKETCHES_PER_TASK);
-        let nearest = match tasks {
+        match tasks {
             // Other threads would only add the time to wake them.
             0 | 1 => task(0),
             _ => (0..tasks)
                 .into_par_iter()
                 .map(|index| task(index * SKETCHES_PER_TASK))
                 .reduce(none, NearestSketches::merge),
-        };
-        nearest.into_ids()
+        }
     }
 
     fn compare(&self, query: &[u64], filter: Option<&IdSet>, ids: Range<u32>, nearest: &mut NearestSketches) {
@@ -127,7 +128,7 @@ impl VectorIndex for SketchIndex<'_> {
     fn search(&self, query: &[f32], k: usize, filter: Option<&IdSet>) -> Result<Vec<(u32, f32)>, VectorError> {
         let Some(query) = Query::new(query, self.vectors.dimensions())? else { return Ok(Vec::new()) };
         let scan = Scan { vectors: self.vectors, query: &query, filter };
-        let candidates = self.candidates_for(k);
+        let candidates = self.candidates.unwrap_or_else(|| candidates_for(self.sketched as usize, k)).max(k);
         // An upper bound: a filter may contain ids that do not exist, which only costs the shortcut.
         let allowed = filter.map_or(u64::from(self.sketched), IdSet::count);
         // Where nearly all would be candidates, the sketches are a detour.
@@ -139,7 +140,7 @@ impl VectorIndex for SketchIndex<'_> {
             scan.scan_selected(ids, &mut top);
             top
         };
-        let nearest = self.nearest(&query, filter, candidates);
+        let nearest = self.nearest(&query, filter, candidates).into_ids();
         let top = nearest.par_chunks(CANDIDATES_PER_TASK).map(compare).reduce(|| TopK::new(k), TopK::merge);
         Ok(top.merge(scan.best_of(self.sketched..self.vectors.len(), k)).into_sorted())
     }

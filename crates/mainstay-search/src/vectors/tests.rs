@@ -272,3 +272,41 @@ fn measure_searches() {
         println!("approximate, {threads} threads: recall {}, {times}", recall(&stored.exact(), &index, &queries));
     }
 }
+
+/// The same vectors in three parts, of which the last has no sketches.
+fn in_parts(vectors: &[Vec<f32>]) -> Vec<(Stored, Vec<u8>)> {
+    let size = vectors.len().div_ceil(3);
+    let mut parts: Vec<(Stored, Vec<u8>)> = vectors
+        .chunks(size)
+        .map(|vectors| {
+            let stored = Stored::new(vectors);
+            let mut sketches = Vec::new();
+            sketch(stored.vectors(), &mut sketches);
+            (stored, sketches)
+        })
+        .collect();
+    parts.last_mut().unwrap().1 = vec![0; 3];
+    parts
+}
+
+#[test]
+fn vectors_in_parts_are_found_as_in_one() {
+    let mut random = Random(77);
+    let centres: Vec<Vec<f32>> = (0..40).map(|_| random.vector(64)).collect();
+    for (count, least) in [(3_000, 20), (EXACT_VECTORS as usize + 5_000, 19)] {
+        let vectors: Vec<Vec<f32>> = (0..count).map(|_| random.near(&centres, 0.7)).collect();
+        let (whole, parts) = (Stored::new(&vectors), in_parts(&vectors));
+        let size = u32::try_from(count.div_ceil(3)).unwrap();
+        let query = random.near(&centres, 0.7);
+        let expected = ExactIndex::new(whole.vectors()).search(&query, 20, None).unwrap();
+        let parts: Vec<PartVectors<'_>> = parts
+            .iter()
+            .map(|(stored, sketches)| PartVectors { vectors: stored.vectors(), sketches, filter: None })
+            .collect();
+        let found = nearest_of_parts(&parts, &query, 20).unwrap();
+        let found: Vec<u32> = found.iter().map(|(part, id, _)| u32::try_from(*part).unwrap() * size + id).collect();
+        let same = expected.iter().filter(|(id, _)| found.contains(id)).count();
+        assert!(found.len() == 20 && same >= least, "{count}: {same}");
+    }
+    assert!(nearest_of_parts(&[], &[1.0], 5).unwrap().is_empty());
+}

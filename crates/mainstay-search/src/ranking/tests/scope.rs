@@ -87,7 +87,7 @@ fn several_segments_are_searched_like_one() {
 /// A segment with more vectors than are compared one by one.
 #[test]
 fn a_large_segment_is_searched_by_sketches() {
-    let count = crate::ranking::constants::EXACT_VECTORS + 10;
+    let count = crate::vectors::EXACT_VECTORS + 10;
     let number = |seed: u32| seed.wrapping_mul(0x9e37_79b1).rotate_left(13).wrapping_mul(0x85eb_ca6b) >> 24;
     let chunk = |id: u32| NewChunk {
         name: format!("chunk{id}"),
