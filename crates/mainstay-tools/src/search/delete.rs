@@ -46,7 +46,7 @@ impl Tool for VectorDelete {
         pace: Pace::Quick,
         dry_run: true,
         idempotent: true,
-        // A document that its author replaces or removes is everyday work; a namespace may be the work of others.
+        // A document can be put again by its author; a namespace may be the work of others.
         weigh: Some(effect),
         spellings: &[
             Spelling { dialect: "mcp", name: "vector_delete" },

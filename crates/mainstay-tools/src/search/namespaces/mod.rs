@@ -175,8 +175,7 @@ impl Namespaces {
 /// Runs an operation of the store; one that fails or takes too long means that the store is away.
 async fn within_limit<T>(operation: impl Future<Output = mainstay_store::Result<T>>) -> Result<T> {
     let away = |detail: String| {
-        let line = "The store with the documents of namespaces does not answer, so nothing was done; try again later. \
-                    Searches of the workspace still work.";
+        let line = "The store with the documents of namespaces does not answer, so nothing was done; try again later.";
         Error::vector_store_unavailable(line).with_detail(detail)
     };
     match tokio::time::timeout(STORE_LIMIT, operation).await {

@@ -23,8 +23,9 @@ use crate::search::embedders::LazyEmbedder;
 use crate::search::settings::SearchSettings;
 use crate::walk::{EntryFilter, PathCollector, enters_directory, visits_file};
 
-/// A smaller segment is read into memory: a process that shortens a mapped file by mistake ends this one.
-const MAPPED_FROM: u64 = 64 << 20;
+/// A smaller segment is read into memory: a process that shortens a mapped file by mistake ends this one. Larger ones are
+/// mapped, so that the memory of a server does not grow with its workspace.
+const MAPPED_FROM: u64 = 16 << 20;
 
 /// How often all files are looked at where they are not watched, unless that takes longer than a tenth of the time.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
