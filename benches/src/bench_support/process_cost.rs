@@ -17,6 +17,8 @@ pub(crate) struct Memory {
     pub(crate) rss_bytes: u64,
     /// The same with shared pages divided among those who share them.
     pub(crate) pss_bytes: u64,
+    /// What is in memory alone and not in a file as well: the rest can be dropped when others need memory.
+    pub(crate) anonymous_bytes: u64,
     /// The most that was ever resident.
     pub(crate) peak_bytes: u64,
 }
@@ -27,6 +29,7 @@ impl Memory {
         Ok(Self {
             rss_bytes: bytes(&rollup, "Rss:")?,
             pss_bytes: bytes(&rollup, "Pss:")?,
+            anonymous_bytes: bytes(&rollup, "Anonymous:")?,
             peak_bytes: Self::peak(pid)?,
         })
     }

@@ -107,7 +107,7 @@ impl ScaleResults {
         row("query, p50 ms", queries.p50_ms, 2)?;
         row("query, p99 ms", queries.p99_ms, 2)?;
         row("server, RSS MB", megabytes(serving.rss_bytes), 1)?;
-        row("server, PSS MB", megabytes(serving.pss_bytes), 1)?;
+        row("server, of that not from files, MB", megabytes(serving.anonymous_bytes), 1)?;
         row("server, peak MB", megabytes(serving.peak_bytes), 1)
     }
 }

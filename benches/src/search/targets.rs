@@ -1,6 +1,7 @@
 //! The targets of search by meaning, compared with what this run has measured.
 
 use crate::bench_support::baseline;
+use crate::bench_support::sample::Ratio;
 use crate::bench_support::target::Target;
 use crate::search::mainstay::MAINSTAY;
 use crate::search::quality::{QualityResults, SYMBOL};
@@ -14,8 +15,12 @@ const REPOSITORIES: f64 = 0.83;
 const SYMBOLS: f64 = 0.96;
 /// The sets of functions by name.
 const FUNCTIONS: [(&str, f64); 2] = [("docstring-bench", 0.71), ("docstring-bench-2", 0.70)];
-/// Neither indexing nor searching may cost more than the peer.
-const OF_SEMBLE: f64 = 1.0;
+/// What indexing, a query and a warm process may cost, as shares of the peer.
+const INDEX_PROCESSOR: f64 = 0.2;
+const QUERY: f64 = 1.0;
+const MEMORY: f64 = 0.5;
+/// Of a query in the generated workspace, whatever its size.
+const SCALE_P99_MS: f64 = 60.0;
 
 pub(crate) fn judge(results: &Results) -> Vec<Target> {
     let quality = results.quality.as_ref();
@@ -38,10 +43,16 @@ pub(crate) fn judge(results: &Results) -> Vec<Target> {
     let tokio = results.tokio.as_ref();
     let index = tokio.and_then(TokioResults::processor_ratio);
     let query = tokio.and_then(TokioResults::query_ratio);
-    for (what, ratio) in [("CPU to index tokio", index), ("p50 of a query of tokio", query)] {
-        let what = format!("{what}, {MAINSTAY} / {SEMBLE}");
-        targets.push(Target::at_most(what, OF_SEMBLE, ratio.map(|ratio| ratio.median)));
+    let median = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.median);
+    for (what, most, ratio) in [
+        ("CPU to index tokio", INDEX_PROCESSOR, median(index)),
+        ("p50 of a query of tokio", QUERY, median(query)),
+        ("memory of a warm process", MEMORY, tokio.and_then(TokioResults::memory_ratio)),
+    ] {
+        targets.push(Target::at_most(format!("{what}, {MAINSTAY} / {SEMBLE}"), most, ratio));
     }
+    let scale = results.scale.as_ref().map(|scale| scale.queries.p99_ms);
+    targets.push(Target::at_most("p99 of a query of the generated workspace, ms".to_owned(), SCALE_P99_MS, scale));
     targets.extend(baseline::target(&results.comparisons));
     targets
 }
@@ -53,6 +64,6 @@ mod tests {
     #[test]
     fn what_was_left_out_of_a_run_is_not_judged() {
         let targets = judge(&Results::default());
-        assert!(targets.len() == 6 && targets.iter().all(|target| target.reached.is_none()));
+        assert!(targets.len() == 8 && targets.iter().all(|target| target.reached.is_none()));
     }
 }

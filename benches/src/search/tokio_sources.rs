@@ -191,6 +191,12 @@ impl TokioResults {
         RunSeries::processor_ratio(&self.index, MAINSTAY, SEMBLE)
     }
 
+    /// Of the warm processes that queries were sent to, the most that was resident.
+    pub(crate) fn memory_ratio(&self) -> Option<f64> {
+        let of = |who: &str| self.warm.iter().find(|warm| warm.who == who).map(|warm| megabytes(warm.peak_bytes));
+        Some(of(MAINSTAY)? / of(SEMBLE)?)
+    }
+
     pub(crate) fn query_ratio(&self) -> Option<Ratio> {
         self.ratio(|warm| &warm.p50_ms)
     }
