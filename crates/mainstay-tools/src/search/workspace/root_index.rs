@@ -27,8 +27,10 @@ use crate::walk::{EntryFilter, PathCollector, enters_directory, visits_file};
 /// mapped, so that the memory of a server does not grow with its workspace.
 const MAPPED_FROM: u64 = 16 << 20;
 
-/// How often all files are looked at where they are not watched, unless that takes longer than a tenth of the time.
+/// How often all files are looked at where they are not watched. Up to the second, if looking takes longer than a tenth of
+/// the first.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
+const MAX_SCAN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How often reports of the watch are taken in while nobody searches.
 const COLLECT_INTERVAL: Duration = Duration::from_secs(1);
@@ -59,7 +61,7 @@ struct Refresh {
     is_collected: bool,
     /// Why there is none.
     unwatchable: Option<String>,
-    /// When all files were last looked at, and how long that took.
+    /// When all files were last looked at, and how long that took if none had changed.
     scanned: Option<(Instant, Duration)>,
 }
 
@@ -108,7 +110,8 @@ impl RootIndex {
             None => false,
         };
         if !is_watched {
-            let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < SCAN_INTERVAL.max(took * 10);
+            let interval = |took: Duration| took.saturating_mul(10).clamp(SCAN_INTERVAL, MAX_SCAN_INTERVAL);
+            let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < interval(took);
             let is_recent = refresh.watch.is_none() && refresh.scanned.is_some_and(is_recent);
             return if is_recent { Ok(snapshot) } else { self.scan(&mut refresh, progress) };
         }
@@ -198,8 +201,10 @@ impl RootIndex {
         indexer.check()?;
         walked?;
         let removed = indexer.unseen(|_| true);
+        // Reading and indexing does not tell how long it takes to look at files that have not changed.
+        let took = if indexer.read.load(Ordering::Relaxed) == 0 { began.elapsed() } else { Duration::ZERO };
         let snapshot = indexer.finish(removed, true)?;
-        (refresh.watch, refresh.scanned) = (watch, Some((Instant::now(), began.elapsed())));
+        (refresh.watch, refresh.scanned) = (watch, Some((Instant::now(), took)));
         self.collect_regularly(refresh);
         self.merge_in_background(&snapshot);
         Ok(snapshot)
