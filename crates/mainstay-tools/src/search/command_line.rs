@@ -91,7 +91,7 @@ impl NamedWorkspace {
     /// Searches, after the index was brought up to date.
     pub fn search(&self, query: &Query<'_>, progress: &Progress) -> Result<Vec<Found>> {
         let snapshot = self.index.up_to_date(progress)?;
-        let mut paths: Vec<String> = query.paths.iter().map(|path| self.from_root(path)).collect();
+        let mut paths: Vec<String> = query.paths.iter().map(|path| self.path_in_root(path)).collect();
         if paths.is_empty() && !self.inside.is_empty() {
             paths.push(self.inside.clone());
         }
@@ -120,7 +120,7 @@ impl NamedWorkspace {
 
     /// A path that a person has given, from the root of the index: an absolute one, or one from the directory that was
     /// named. What is outside of the root stays as it is, and nothing has such a path.
-    fn from_root(&self, path: &str) -> String {
+    fn path_in_root(&self, path: &str) -> String {
         let root = self.workspace.roots().first().map(|root| root.path());
         if let Some(below) = root.and_then(|root| Path::new(path).strip_prefix(root).ok()) {
             return below.to_string_lossy().into_owned();
