@@ -1,7 +1,7 @@
 //! The family `search`: finds code and text by meaning and by name. One file per tool.
 //!
-//! mainstay-search finds and ranks; here files are brought to it ([`workspace`]), documents of agents
-//! ([`namespaces`]), and vectors of other models ([`provider`]).
+//! mainstay-search finds and ranks; here files are brought to it (`workspace/`), documents of agents
+//! (`namespaces/`), and vectors of other models (`provider/`).
 
 mod delete;
 mod refresh;
