@@ -137,7 +137,8 @@ mod platform {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(mainstay_unsupported)))]
+#[cfg(test)]
+#[cfg(all(target_os = "linux", not(mainstay_unsupported)))]
 mod tests {
     use super::*;
     use crate::{FilesSettings, Workspace};
