@@ -1,7 +1,5 @@
 //! The model against the reference implementation, and against damaged files.
 
-use std::time::Instant;
-
 use serde::Deserialize;
 
 use super::safetensors::tests::file;
@@ -130,47 +128,5 @@ proptest::proptest! {
         if let Ok(model) = StaticModel::from_bytes(damaged, &b"[PAD]\nread\nfile"[..]) {
             assert_eq!(embed(&model, "read file").len(), model.dimensions());
         }
-    }
-}
-
-/// Pieces of the workspace's sources with the length of an average function.
-fn pieces() -> Vec<String> {
-    let mut pieces = Vec::new();
-    let mut folders = vec![std::path::PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = std::fs::read(path).unwrap();
-                pieces.extend(text.chunks(540).map(|piece| String::from_utf8_lossy(piece).into_owned()));
-            }
-        }
-    }
-    pieces
-}
-
-#[test]
-#[ignore = "a measurement: run it alone in a release build"]
-fn measure_texts_per_second() {
-    let start = Instant::now();
-    let model = built_in().unwrap();
-    println!("loaded in {:?}", start.elapsed());
-    let pieces = pieces();
-    let mut vector = Vec::new();
-    let mut terms = crate::words::Terms::default();
-    for _ in 0..3 {
-        let start = Instant::now();
-        for piece in &pieces {
-            model.embed(piece, &mut vector);
-        }
-        let embedding = start.elapsed();
-        let start = Instant::now();
-        let mut count = 0;
-        for piece in &pieces {
-            terms.for_each(piece, |_| count += 1);
-        }
-        println!("{} texts: embedded in {embedding:?}; {count} terms in {:?}", pieces.len(), start.elapsed());
     }
 }

@@ -1,7 +1,5 @@
 //! The indexes against plain arithmetic, and the approximate one against the exact one.
 
-use std::time::Instant;
-
 use super::*;
 
 /// Numbers that are the same in every run.
@@ -232,45 +230,6 @@ fn sketches_that_do_not_fit_the_vectors_are_an_error() {
     }
     let empty = Vectors::new(2, &[], &[]).unwrap();
     assert_eq!(SketchIndex::new(empty, &[]).unwrap().search(&[1.0, 0.0], 3, None), Ok(vec![]));
-}
-
-/// The median and the worst of a hundred, in milliseconds, of searches for ten vectors.
-fn times(index: &dyn VectorIndex, queries: &[Vec<f32>]) -> String {
-    let mut times: Vec<f64> = Vec::new();
-    for query in queries.iter().cycle().take(200) {
-        let start = Instant::now();
-        index.search(query, 10, None).unwrap();
-        times.push(start.elapsed().as_secs_f64() * 1e3);
-    }
-    times.sort_by(f64::total_cmp);
-    format!("best {:.2}, p50 {:.2}, p99 {:.2} ms", times[0], times[100], times[198])
-}
-
-#[test]
-#[ignore = "a measurement: run it alone in a release build"]
-fn measure_searches() {
-    let mut random = Random(7);
-    let centres: Vec<_> = (0..1_000).map(|_| random.vector(256)).collect();
-    let queries: Vec<_> = (0..20).map(|_| random.near(&centres, 0.8)).collect();
-    let mut stored = Stored { dimensions: 256, ..Stored::default() };
-    for count in [10_000_u32, 50_000, 100_000, 200_000, 400_000, 800_000] {
-        while stored.vectors().len() < count {
-            stored.push(&random.near(&centres, 0.8));
-        }
-        for threads in [1, 2] {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            println!("{count} exact, {threads} threads: {}", pool.install(|| times(&stored.exact(), &queries)));
-        }
-    }
-    let start = Instant::now();
-    let sketches = stored.sketches();
-    println!("sketches in {:?}, {} bytes", start.elapsed(), sketches.len());
-    let index = SketchIndex::new(stored.vectors(), &sketches).unwrap();
-    for threads in [1, 2] {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let times = pool.install(|| times(&index, &queries));
-        println!("approximate, {threads} threads: recall {}, {times}", recall(&stored.exact(), &index, &queries));
-    }
 }
 
 /// The same vectors in three parts, of which the last has no sketches.

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mainstay_core::Result;
+use mainstay_core::{Error, Result};
 use mainstay_sandbox::{FilesSettings, Workspace};
+use mainstay_search::document::language_number;
 use mainstay_search::ranking::{self, Filter, Request};
 use serde::Serialize;
 
@@ -41,7 +42,7 @@ pub struct Query<'a> {
 
 /// A match, for a terminal or a program.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub struct SearchMatch {
     pub score: f64,
     /// From the directory that was named.
     pub path: String,
@@ -89,7 +90,8 @@ impl NamedWorkspace {
     }
 
     /// Searches, after the index was brought up to date.
-    pub fn search(&self, query: &Query<'_>, progress: &Progress) -> Result<Vec<Found>> {
+    pub fn search(&self, query: &Query<'_>, progress: &Progress) -> Result<Vec<SearchMatch>> {
+        self.check(query)?;
         let snapshot = self.index.up_to_date(progress)?;
         let mut paths: Vec<String> = query.paths.iter().map(|path| self.path_in_root(path)).collect();
         if paths.is_empty() && !self.inside.is_empty() {
@@ -104,7 +106,7 @@ impl NamedWorkspace {
             let path = hit.path.strip_prefix(&self.inside).map(|path| path.trim_start_matches('/'));
             let path = path.unwrap_or(&hit.path).to_owned();
             let Match { score, metadata, .. } = Match::of(hit, path, None);
-            Found {
+            SearchMatch {
                 score,
                 line_start: metadata.line_start.unwrap_or_default(),
                 line_end: metadata.line_end.unwrap_or_default(),
@@ -116,6 +118,25 @@ impl NamedWorkspace {
             }
         };
         Ok(answer.hits.into_iter().map(found).collect())
+    }
+
+    /// A misspelt language or path would find nothing, and that would be taken for an answer.
+    fn check(&self, query: &Query<'_>) -> Result<()> {
+        if let Some(unknown) = query.languages.iter().find(|name| language_number(name) == 0) {
+            let line = format!(
+                "There is no language {unknown:?}; languages are written as in results: rust, python, markdown."
+            );
+            return Err(Error::field("lang", line));
+        }
+        for path in query.paths {
+            let in_root = self.path_in_root(path);
+            let in_root = if in_root.is_empty() { "." } else { &in_root };
+            let found = self.workspace.find(in_root);
+            if !found.is_ok_and(|found| found.open_dir().is_ok() || found.open_file().is_ok()) {
+                return Err(Error::not_found(format!("There is no file or directory {path} in what is searched.")));
+            }
+        }
+        Ok(())
     }
 
     /// A path that a person has given, from the root of the index: an absolute one, or one from the directory that was

@@ -33,7 +33,7 @@ use mainstay_sandbox::exec::ExecSettings;
 use mainstay_store::Store;
 
 pub use crate::progress::Progress;
-pub use command_line::{Found, NamedWorkspace, Query};
+pub use command_line::{NamedWorkspace, Query, SearchMatch};
 pub use embedders::Embedders;
 pub use provider::EmbeddingProvider;
 use search_tools::SearchTools;

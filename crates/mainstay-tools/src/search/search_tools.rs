@@ -35,7 +35,7 @@ pub(super) struct Root {
 }
 
 /// Several roots at one time, searched as one.
-pub(super) struct Searched {
+pub(super) struct RootsSnapshot {
     pub(super) snapshot: Arc<Snapshot>,
     /// Each root, with the number of segments up to its last.
     roots: Vec<(Arc<RootIndex>, Option<Arc<Commit>>, usize)>,
@@ -117,7 +117,7 @@ impl SearchTools {
     }
 }
 
-impl Searched {
+impl RootsSnapshot {
     /// Brings the indexes of roots up to date. Blocks; counts files.
     pub(super) fn up_to_date(roots: Vec<(Arc<RootIndex>, Option<Arc<Commit>>)>, progress: &Progress) -> Result<Self> {
         let mut snapshots = Vec::with_capacity(roots.len());
@@ -137,7 +137,7 @@ impl Searched {
     }
 
     /// The path of a document from its root, from the path that callers see. Roots beside the first have absolute paths.
-    pub(super) fn key(&self, path: &str) -> String {
+    pub(super) fn document_path(&self, path: &str) -> String {
         let below = |(root, ..): &(Arc<RootIndex>, Option<Arc<Commit>>, usize)| {
             path.strip_prefix(root.name.as_str())?.strip_prefix('/').map(str::to_owned)
         };

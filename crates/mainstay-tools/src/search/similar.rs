@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::matches::{Matches, Usage};
 use super::query::search_failure;
-use super::search_tools::{SearchTools, Searched};
+use super::search_tools::{RootsSnapshot, SearchTools};
 use super::spec;
 
 use crate::progress::{Progress, run_with_progress};
@@ -63,7 +63,7 @@ impl Tool for SearchSimilar {
         let roots = self.0.commits(&roots).await;
         let tools = self.0.clone();
         let found = run_with_progress(context, "files", move |progress| {
-            let searched = Searched::up_to_date(roots, &progress)?;
+            let searched = RootsSnapshot::up_to_date(roots, &progress)?;
             tools.similar(&searched, &args, (first, last), &progress)
         });
         found.await.map(Matches::with_text)
@@ -73,7 +73,7 @@ impl Tool for SearchSimilar {
 impl SearchTools {
     fn similar(
         &self,
-        searched: &Searched,
+        searched: &RootsSnapshot,
         args: &Args,
         (first, last): (u32, u32),
         progress: &Progress,
@@ -91,7 +91,7 @@ impl SearchTools {
         let lines = text.lines().skip(usize::try_from(first - 1).unwrap_or(0));
         let lines = lines.take(usize::try_from(last - first).unwrap_or(usize::MAX).saturating_add(1));
         let text = lines.collect::<Vec<_>>().join("\n");
-        let key = searched.key(path.display());
+        let key = searched.document_path(path.display());
         let span = Span { path: &key, lines: first..=last, text: &text };
         let embedder = self.embedder()?;
         let answer = ranking::similar(&searched.snapshot, &**embedder, &span, &Filter::default(), args.top_k);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::search_tools::SearchTools;
 use super::spec;
-use super::workspace::{RootIndex, Watching};
+use super::workspace::{RootIndex, WatchStatus};
 use crate::progress::blocking;
 
 pub(crate) struct IndexStatus(pub(super) SearchTools);
@@ -109,7 +109,7 @@ impl SearchTools {
 impl Status {
     /// The state of a root's index as it is, without looking at the files.
     pub(super) fn of_root(root: &RootIndex) -> Result<Self> {
-        let snapshot = root.as_it_is()?;
+        let snapshot = root.without_refresh()?;
         let embedder = root.embedder.get()?;
         let watching = root.watching();
         let searched = |(_, document): &(u32, mainstay_search::segment::DocumentRecord)| document.chunks > 0;
@@ -122,10 +122,10 @@ impl Status {
             bytes: snapshot.bytes(),
             segments: snapshot.segments() as u64,
             complete: snapshot.is_complete(),
-            watched: watching == Watching::Yes,
+            watched: watching == WatchStatus::Yes,
             not_watched: match watching {
-                Watching::No(reason) => Some(reason),
-                Watching::Yes | Watching::NotYet => None,
+                WatchStatus::No(reason) => Some(reason),
+                WatchStatus::Yes | WatchStatus::NotYet => None,
             },
             model: embedder.id().to_owned(),
             dimensions: embedder.dimensions() as u64,

@@ -6,7 +6,7 @@ use mainstay_core::{Context, Effect, Error, Pace, Result, Spec, Spelling, Tool, 
 use mainstay_search::ranking::{self, Filter};
 use serde::{Deserialize, Serialize};
 
-use super::search_tools::{SearchTools, Searched};
+use super::search_tools::{RootsSnapshot, SearchTools};
 use super::spec;
 use crate::progress::{Progress, run_with_progress};
 
@@ -104,7 +104,7 @@ impl Tool for SearchSymbols {
         let roots = roots.into_iter().map(|root| (root.index.clone(), None)).collect();
         let tools = self.0.clone();
         let found = run_with_progress(context, "files", move |progress| {
-            let searched = Searched::up_to_date(roots, &progress)?;
+            let searched = RootsSnapshot::up_to_date(roots, &progress)?;
             tools.symbols(&searched, &args, &progress)
         });
         found.await.map(Output::with_text)
@@ -112,7 +112,7 @@ impl Tool for SearchSymbols {
 }
 
 impl SearchTools {
-    fn symbols(&self, searched: &Searched, args: &Args, progress: &Progress) -> Result<Output> {
+    fn symbols(&self, searched: &RootsSnapshot, args: &Args, progress: &Progress) -> Result<Output> {
         let filter = Filter { prefix: args.path_prefix.clone().unwrap_or_default(), ..Filter::default() };
         let name = args.name.trim();
         let symbols = ranking::symbols(&searched.snapshot, name, &filter, usize::MAX);
@@ -138,7 +138,7 @@ impl SearchTools {
     /// The lines that have the name and do not define it, and whether there are more.
     fn references(
         &self,
-        searched: &Searched,
+        searched: &RootsSnapshot,
         args: &Args,
         filter: &Filter,
         definitions: &[Definition],

@@ -6,7 +6,7 @@ use mainstay_search::ranking::Hit;
 use super::file_contents::FileContents;
 use super::matches::{Match, Matches};
 use super::query::{Args, ranked};
-use super::search_tools::{SearchTools, Searched};
+use super::search_tools::{RootsSnapshot, SearchTools};
 use super::spec;
 use crate::progress::{Progress, run_with_progress};
 
@@ -48,13 +48,13 @@ impl SearchTools {
         let roots = self.commits(&roots).await;
         let tools = self.clone();
         run_with_progress(context, "files", move |progress| {
-            let searched = Searched::up_to_date(roots, &progress)?;
+            let searched = RootsSnapshot::up_to_date(roots, &progress)?;
             tools.search_roots(&searched, &args, &progress)
         })
         .await
     }
 
-    fn search_roots(&self, searched: &Searched, args: &Args, progress: &Progress) -> Result<Matches> {
+    fn search_roots(&self, searched: &RootsSnapshot, args: &Args, progress: &Progress) -> Result<Matches> {
         let embedder = self.embedder()?;
         let (hits, usage) = ranked(&searched.snapshot, &**embedder, &args.request())?;
         let matches = self.matches(searched, hits, args.snippet_lines, args.include_vectors, progress)?;
@@ -64,7 +64,7 @@ impl SearchTools {
     /// Hits in files, with what only the files have.
     pub(super) fn matches(
         &self,
-        searched: &Searched,
+        searched: &RootsSnapshot,
         hits: Vec<Hit>,
         snippet_lines: usize,
         with_vectors: bool,

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use mainstay_tools::search::{Found, NamedWorkspace, Query, Status};
+use mainstay_tools::search::{NamedWorkspace, Query, SearchMatch, Status};
 use serde_json::json;
 
 use super::load_config;
@@ -64,7 +64,7 @@ fn print_matches(config: &Config, args: &SearchArgs) -> anyhow::Result<ExitCode>
     let query =
         Query { words: &words, top: args.top.into(), paths: &args.path, languages: &args.lang, lines: args.lines };
     let found = with_progress("Indexing", "files", |progress| workspace.search(&query, progress));
-    let found = found.map_err(told)?;
+    let found = found.map_err(to_anyhow)?;
     if args.json {
         print_json(&json!({ "matches": found }))?;
     } else {
@@ -86,7 +86,7 @@ pub(super) fn index(config: &Config, args: &IndexArgs) -> anyhow::Result<ExitCod
     } else {
         with_progress("Indexing", "files", |progress| workspace.refresh(args.rebuild, progress))
     };
-    let status = status.map_err(told)?;
+    let status = status.map_err(to_anyhow)?;
     if args.json {
         print_json(&status)?;
         return Ok(ExitCode::SUCCESS);
@@ -105,15 +105,15 @@ fn open(config: &Config, directory: &Path) -> anyhow::Result<NamedWorkspace> {
     let data = config.data_dir()?;
     make_private_dir(&data)?;
     let opened = NamedWorkspace::open(directory, &config.files, &config.search, &data);
-    opened.map_err(told).with_context(|| format!("cannot search {}", directory.display()))
+    opened.map_err(to_anyhow).with_context(|| format!("cannot search {}", directory.display()))
 }
 
-fn told(error: mainstay_core::Error) -> anyhow::Error {
+fn to_anyhow(error: mainstay_core::Error) -> anyhow::Error {
     anyhow::anyhow!("{}", terminal::error_message(error))
 }
 
 /// The matches, best first: where each is, its name, and its first lines with the words of the query.
-fn text(found: &[Found], query: &str, colours: &Colours) -> String {
+fn text(found: &[SearchMatch], query: &str, colours: &Colours) -> String {
     let Colours { path: path_colour, name: name_colour, dim, reset, .. } = colours;
     let mut text = String::new();
     let words: Vec<String> = query
@@ -122,7 +122,7 @@ fn text(found: &[Found], query: &str, colours: &Colours) -> String {
         .map(str::to_lowercase)
         .collect();
     for one in found {
-        let Found { score, path, line_start, line_end, name, snippet, .. } = one;
+        let SearchMatch { score, path, line_start, line_end, name, snippet, .. } = one;
         let _ = write!(text, "{path_colour}{}{reset}:{line_start}-{line_end}", terminal::line(path));
         if !name.is_empty() {
             let _ = write!(text, " {name_colour}{}{reset}", terminal::line(name));
@@ -172,8 +172,8 @@ fn highlighted(line: &str, words: &[String], colours: &Colours) -> String {
 mod tests {
     use super::*;
 
-    fn found(name: &str, snippet: Option<&str>) -> Found {
-        Found {
+    fn found(name: &str, snippet: Option<&str>) -> SearchMatch {
+        SearchMatch {
             score: 0.5,
             path: "src/a.rs".to_owned(),
             line_start: 9,

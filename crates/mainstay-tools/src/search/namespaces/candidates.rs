@@ -11,7 +11,7 @@ use mainstay_store::{SearchCandidates, Store, WordFrequency};
 
 use super::super::query::Args;
 use super::prepared::restored;
-use super::{Searched, within_limit};
+use super::{NamespaceSnapshot, within_limit};
 use crate::progress::blocking;
 
 /// How many chunks the database finds by vector, and how many by words. Ranking an index in files compares as many.
@@ -23,7 +23,7 @@ pub(super) async fn find(
     embedder: Arc<dyn Embedder>,
     namespace: &str,
     args: &Args,
-) -> Result<Option<Searched>> {
+) -> Result<Option<NamespaceSnapshot>> {
     // Ranking refuses a vector of another length with its reason; a database would find nothing.
     let vector = args.embedding.as_deref().filter(|vector| vector.len() == embedder.dimensions());
     let words = query_words(args.query.as_deref().unwrap_or_default());
@@ -33,7 +33,7 @@ pub(super) async fn find(
     blocking(move || searched(&found, &*embedder).map(Some)).await
 }
 
-fn searched(found: &SearchCandidates, embedder: &dyn Embedder) -> Result<Searched> {
+fn searched(found: &SearchCandidates, embedder: &dyn Embedder) -> Result<NamespaceSnapshot> {
     let documents: Result<Vec<_>> = found.documents.iter().map(|document| restored(document, embedder)).collect();
     let snapshot = Snapshot::in_memory(&documents?, &versions(embedder)).map_err(Error::internal)?;
     let counts = |WordFrequency { word, documents, chunks }: &WordFrequency| {
@@ -44,5 +44,5 @@ fn searched(found: &SearchCandidates, embedder: &dyn Embedder) -> Result<Searche
         documents: found.total_documents,
         terms: found.frequencies.iter().map(counts).collect(),
     };
-    Ok(Searched { snapshot: Arc::new(snapshot), statistics: Some(statistics) })
+    Ok(NamespaceSnapshot { snapshot: Arc::new(snapshot), statistics: Some(statistics) })
 }

@@ -47,7 +47,7 @@ pub(super) struct Namespaces {
 }
 
 /// What is searched.
-pub(super) struct Searched {
+pub(super) struct NamespaceSnapshot {
     pub(super) snapshot: Arc<Snapshot>,
     /// Of all documents, if only some are in the snapshot.
     pub(super) statistics: Option<Statistics>,
@@ -144,7 +144,7 @@ impl Namespaces {
     }
 
     /// The documents to rank for a search.
-    pub(super) async fn searched(&self, namespace: &SearchNamespace, args: &Args) -> Result<Searched> {
+    pub(super) async fn searched(&self, namespace: &SearchNamespace, args: &Args) -> Result<NamespaceSnapshot> {
         // The database would return the best of all documents, of which a filter may leave nothing.
         if args.filter.is_empty() {
             let embedder = self.embedder.get()?.clone();
@@ -154,7 +154,7 @@ impl Namespaces {
         }
         let index = self.index(namespace);
         let snapshot = index.up_to_date(&self.store).await?;
-        Ok(Searched { snapshot, statistics: None })
+        Ok(NamespaceSnapshot { snapshot, statistics: None })
     }
 
     /// The index of a namespace. One that was deleted and made again, or is of another store, has another.

@@ -1,5 +1,6 @@
 //! Brings files into an index: compares them with what is known, reads those that differ, and writes them in batches.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -29,6 +30,9 @@ pub(super) struct Indexer<'a> {
     pub(super) settings: &'a SearchSettings,
     /// The index as it was before.
     base: Arc<Snapshot>,
+    /// Of a change, the documents that it may concern, by path: the paths of a large index take longer to collect than a file
+    /// to index. None: all of them.
+    concerned: Option<HashMap<String, DocumentPlace>>,
     /// Which documents of it are still there: for each segment, one for each document.
     seen: Vec<Vec<AtomicBool>>,
     batch: Mutex<Batch>,
@@ -58,12 +62,34 @@ impl<'a> Indexer<'a> {
         let seen = base.parts.iter().map(|part| unseen(part.segment.documents())).collect();
         let batch = Batch { builder: SegmentBuilder::new(index.versions().clone()), replaced: Vec::new() };
         let (batch, failure) = (Mutex::new(batch), Mutex::new(None));
-        Self { index, embedder, settings, base, seen, batch, failure, progress, read: AtomicU64::new(0) }
+        let (concerned, read) = (None, AtomicU64::new(0));
+        Self { index, embedder, settings, base, concerned, seen, batch, failure, progress, read }
+    }
+
+    /// The same for a change that concerns only these documents.
+    pub(super) fn concerning(self, is_concerned: impl Fn(&str) -> bool) -> Self {
+        let mut concerned = HashMap::new();
+        for (at, part) in self.base.parts.iter().enumerate() {
+            for (document, record) in part.documents() {
+                let path = part.segment.path(&record);
+                if is_concerned(path) {
+                    concerned.insert(path.to_owned(), DocumentPlace { part: at, document });
+                }
+            }
+        }
+        Self { concerned: Some(concerned), ..self }
+    }
+
+    fn find(&self, path: &str) -> Option<DocumentPlace> {
+        match &self.concerned {
+            Some(concerned) => concerned.get(path).copied(),
+            None => self.base.find(path),
+        }
     }
 
     /// Indexes a file, if it differs from what is known of it. `path` is its path from the root.
     pub(super) fn file(&self, directory: &Dir, name: &OsStr, path: &str, wanted: &dyn Fn() -> bool) {
-        let known = self.base.find(path).and_then(|place| Some((place, self.base.record(place)?)));
+        let known = self.find(path).and_then(|place| Some((place, self.base.record(place)?)));
         let entry = directory.metadata(name).ok().filter(|metadata| metadata.kind == EntryKind::File);
         if let (Some(entry), Some((place, record))) = (&entry, &known)
             && record.modified_ns != UNSETTLED
@@ -146,9 +172,16 @@ impl<'a> Indexer<'a> {
         }
     }
 
+    fn seen(&self, place: DocumentPlace) -> Option<&AtomicBool> {
+        self.seen.get(place.part)?.get(usize::try_from(place.document).ok()?)
+    }
+
+    fn is_seen(&self, place: DocumentPlace) -> bool {
+        self.seen(place).is_some_and(|seen| seen.load(Ordering::Relaxed))
+    }
+
     fn mark_seen(&self, place: DocumentPlace) {
-        let of_part = self.seen.get(place.part);
-        if let Some(seen) = of_part.and_then(|part| part.get(usize::try_from(place.document).unwrap_or(usize::MAX))) {
+        if let Some(seen) = self.seen(place) {
             seen.store(true, Ordering::Relaxed);
         }
     }
@@ -166,15 +199,17 @@ impl<'a> Indexer<'a> {
         }
     }
 
-    /// The documents that were not seen and whose paths are accepted.
-    pub(super) fn unseen(&self, accepts: impl Fn(&str) -> bool) -> Vec<String> {
+    /// The documents that were not seen, of those that the change concerns.
+    pub(super) fn unseen(&self) -> Vec<String> {
+        if let Some(concerned) = &self.concerned {
+            let unseen = concerned.iter().filter(|(_, place)| !self.is_seen(**place));
+            return unseen.map(|(path, _)| path.clone()).collect();
+        }
         let mut unseen = Vec::new();
-        for (part, seen) in self.base.parts.iter().zip(&self.seen) {
-            for (id, record) in part.documents() {
-                let is_seen = |at: usize| seen.get(at).is_some_and(|seen| seen.load(Ordering::Relaxed));
-                let path = part.segment.path(&record);
-                if !usize::try_from(id).is_ok_and(is_seen) && accepts(path) {
-                    unseen.push(path.to_owned());
+        for (part, of) in self.base.parts.iter().enumerate() {
+            for (document, record) in of.documents() {
+                if !self.is_seen(DocumentPlace { part, document }) {
+                    unseen.push(of.segment.path(&record).to_owned());
                 }
             }
         }

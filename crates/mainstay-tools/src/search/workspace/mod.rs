@@ -12,4 +12,4 @@ mod watch;
 
 pub(super) use failure::{index_failure, provider_failure};
 pub(super) use head::{Commit, Head};
-pub(super) use root_index::{RootIndex, Watching, map_segment};
+pub(super) use root_index::{RootIndex, WatchStatus, map_segment};

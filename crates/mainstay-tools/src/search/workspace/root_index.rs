@@ -67,7 +67,7 @@ struct Refresh {
 
 /// Whether changes are seen as they happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::search) enum Watching {
+pub(in crate::search) enum WatchStatus {
     Yes,
     /// No search has needed it yet.
     NotYet,
@@ -132,17 +132,17 @@ impl RootIndex {
     }
 
     /// The index as it is, without looking at the workspace.
-    pub(in crate::search) fn as_it_is(&self) -> Result<Arc<Snapshot>> {
+    pub(in crate::search) fn without_refresh(&self) -> Result<Arc<Snapshot>> {
         self.index()?.refreshed().map_err(|error| index_failure(&error))
     }
 
-    pub(in crate::search) fn watching(&self) -> Watching {
+    pub(in crate::search) fn watching(&self) -> WatchStatus {
         // Whoever holds the lock is about to watch.
-        let Some(refresh) = self.refresh.try_lock() else { return Watching::NotYet };
+        let Some(refresh) = self.refresh.try_lock() else { return WatchStatus::NotYet };
         match (&refresh.watch, &refresh.unwatchable) {
-            (Some(_), _) => Watching::Yes,
-            (None, Some(reason)) => Watching::No(reason.clone()),
-            (None, None) => Watching::NotYet,
+            (Some(_), _) => WatchStatus::Yes,
+            (None, Some(reason)) => WatchStatus::No(reason.clone()),
+            (None, None) => WatchStatus::NotYet,
         }
     }
 
@@ -200,7 +200,7 @@ impl RootIndex {
         // A failure of the index cancels the walk, and is the reason to tell.
         indexer.check()?;
         walked?;
-        let removed = indexer.unseen(|_| true);
+        let removed = indexer.unseen();
         // Reading and indexing does not tell how long it takes to look at files that have not changed.
         let took = if indexer.read.load(Ordering::Relaxed) == 0 { began.elapsed() } else { Duration::ZERO };
         let snapshot = indexer.finish(removed, true)?;
@@ -223,6 +223,7 @@ impl RootIndex {
         let Some(mut watch) = refresh.watch.take() else { return self.scan(refresh, progress) };
         let index = self.index()?;
         let indexer = Indexer::new(index, &**self.embedder.get()?, &self.settings, base, progress);
+        let indexer = indexer.concerning(changes.concern());
         for path in &changes.directories {
             let Some(directory) = self.selected_directory(path) else { continue };
             let directory = Arc::new(directory);
@@ -240,11 +241,7 @@ impl RootIndex {
         for path in &changes.files {
             self.apply_file(&indexer, path, progress);
         }
-        let is_changed = |path: &str| {
-            let path = Path::new(path);
-            changes.files.contains(path) || path.ancestors().any(|above| changes.directories.contains(above))
-        };
-        let removed = indexer.unseen(is_changed);
+        let removed = indexer.unseen();
         let snapshot = indexer.finish(removed, false)?;
         (refresh.watch, refresh.scanned) = (Some(watch), scanned);
         self.merge_in_background(&snapshot);

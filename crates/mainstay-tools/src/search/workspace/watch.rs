@@ -1,6 +1,6 @@
 //! Which files of a root have changed since the last look.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -29,6 +29,17 @@ pub(super) struct Changes {
 impl Changes {
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.directories.is_empty()
+    }
+
+    /// Whether a document, by its path from the root, may have changed. Asked for every document of an index.
+    pub(super) fn concern(&self) -> impl Fn(&str) -> bool {
+        let files: HashSet<&str> = self.files.iter().filter_map(|path| path.to_str()).collect();
+        let directories: Vec<&str> = self.directories.iter().filter_map(|path| path.to_str()).collect();
+        let is_in = |path: &str, directory: &str| {
+            let below = path.strip_prefix(directory);
+            directory.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        };
+        move |path| files.contains(path) || directories.iter().any(|directory| is_in(path, directory))
     }
 }
 

@@ -19,10 +19,16 @@ fn matches_exit_with_0_and_none_with_1() {
     assert!(out.starts_with("src/token.rs:1-7 verify_token "), "{out}");
     assert!(out.contains("    1 //! Access tokens.\n"), "{out}");
     assert!(!out.contains('\x1b'), "{out:?}");
-    let (code, out, _) = sources.run(&["search", "signature", "--path", "nowhere"]);
+    let (code, out, _) = sources.run(&["search", "signature", "--lang", "kotlin"]);
     assert_eq!((code, out.as_str()), (1, "No matches.\n"));
-    let (code, out, _) = sources.run(&["search", "signature", "--path", "nowhere", "--json"]);
+    let (code, out, _) = sources.run(&["search", "signature", "--lang", "kotlin", "--json"]);
     assert_eq!((code, json(&out)["matches"].as_array().unwrap().len()), (1, 0));
+    // What cannot be there is no answer.
+    for (option, value) in [("--path", "nowhere"), ("--path", "/etc"), ("--lang", "cobol")] {
+        let (code, out, error) = sources.run(&["search", "signature", option, value]);
+        assert_eq!((code, out.as_str()), (2, ""), "{value}");
+        assert!(error.contains(value), "{error}");
+    }
 }
 
 #[test]
@@ -38,7 +44,7 @@ fn json_languages_paths_and_the_number_of_matches() {
     let names: Vec<&String> = one[0].as_object().unwrap().keys().collect();
     assert_eq!(names, ["lang", "line_end", "line_start", "name", "path", "score", "snippet", "tags"]);
     assert!(found(&["--lang", "python"]).iter().all(|one| one["lang"] == "python"));
-    assert_eq!(found(&["--lang", "cobol"]), Vec::<Value>::new());
+    assert_eq!(found(&["--lang", "kotlin"]), Vec::<Value>::new());
     let absolute = sources.path("tests");
     for path in ["tests", "tests/", "./tests", "tests/test_router.py", absolute.to_str().unwrap()] {
         let found = found(&["--path", path]);
